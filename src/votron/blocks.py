@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike
 
 from votron._loops.dual import Pending
 from votron._util.arrays import chunks, rows_in_bytes
 from votron._util.resources import Team
-from votron._util.types import Floats, Index, Rows
+from votron._util.types import Array, Floats, Index, Rows
 from votron.kernels.base import Kernel, pending_values, values_as_pending
 from votron.products import Block, GramProducts, Products, Store, padded
 
@@ -26,12 +26,12 @@ SPARSE_BELOW = 0.3
 """Share of weights that are not 0 below which they are kept as a CSR matrix."""
 
 
-def scratch(name: str, rows: int, width: int, dtype: Any) -> NDArray[Any]:
+def scratch(name: str, rows: int, width: int, dtype: DTypeLike) -> Array:
     """Return this thread's working array of that name, with at least that shape; what it held is gone.
 
     Working arrays are used over and over: fresh memory would cost as much as the work that is done in it.
     """
-    kept: dict[str, NDArray[Any]] = _scratch.__dict__
+    kept: dict[str, Array] = _scratch.__dict__
     array = kept.get(name)
     if array is None or array.shape[0] < rows or array.shape[1] != width or array.dtype != dtype:
         array = kept[name] = np.empty((rows, width), dtype=dtype)
@@ -62,7 +62,7 @@ class DotCache:
     (array([2, 3]), array([1, 0]))
     """
 
-    def __init__(self, n_blocks: int, width: int, dtype: Any, capacity: int, after: int = 1) -> None:
+    def __init__(self, n_blocks: int, width: int, dtype: DTypeLike, capacity: int, after: int = 1) -> None:
         self.after = after
         self.data = _reserved(n_blocks, width, dtype, capacity)
         self.held = np.zeros(n_blocks, dtype=np.int64)
@@ -115,7 +115,7 @@ def _occurrence(values: Index) -> Index:
     return out
 
 
-def _reserved(n_blocks: int, width: int, dtype: Any, capacity: int) -> NDArray[Any]:
+def _reserved(n_blocks: int, width: int, dtype: DTypeLike, capacity: int) -> Array:
     """Reserve address space; memory is taken only as it is filled. Less is reserved where the system refuses."""
     while capacity > 0:
         try:
@@ -178,7 +178,7 @@ class KernelBlock:
         """Pack rows low..high-1."""
         self.block.prepare(low, high)
 
-    def _dots(self, store: Store, slots: Index, low: int, high: int, held: int) -> tuple[NDArray[Any], Index, int]:
+    def _dots(self, store: Store, slots: Index, low: int, high: int, held: int) -> tuple[Array, Index, int]:
         """Return dot products, in which row of them each of the supports ``slots`` is, and how many are now held.
 
         Products that are missing from the cache are made, and kept if they have an index. Columns low..high-1 count.

@@ -7,14 +7,14 @@ The record says what training did; the history says how it came to that. Estimat
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from votron._util.text import counted
-from votron._util.types import Floats, Rows
+from votron._util.types import Array, Floats, Rows
 
 __all__ = ["Fingerprint", "TrainingHistory"]
 
@@ -128,13 +128,13 @@ def _hash_of_labels(codes: NDArray[np.int64], first: int) -> int:
     return total % 2**64
 
 
-def _weights(numbers: NDArray[Any]) -> Floats:
+def _weights(numbers: Array) -> Floats:
     """Return two pseudo-random weights between -1 and 1 for each row or feature number: the halves of its hash."""
     hashes = _hashed(numbers.astype(np.uint64))
     return np.stack([hashes >> np.uint64(32), hashes & np.uint64(2**32 - 1)], axis=1) / 2.0**31 - 1.0
 
 
-def _hashed(values: NDArray[Any]) -> NDArray[np.uint64]:
+def _hashed(values: Array) -> NDArray[np.uint64]:
     """Return the hash of each value by SplitMix64 (Steele, Lea and Flood, OOPSLA 2014)."""
     z = values + np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

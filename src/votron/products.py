@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from votron._loops import products as _loops
 from votron._util.arrays import chunks, grown, rows_in_bytes
-from votron._util.types import Floats, Index, Rows
+from votron._util.types import Array, Floats, Index, Rows
 from votron.errors import VotronError
 
 DENSE_ENOUGH = 0.4
@@ -107,7 +107,7 @@ def describe(X: Rows) -> Traits:
     return Traits(integer, low, high, density, sp.issparse(X), dtype, d)
 
 
-def _is_integer_valued(values: NDArray[Any]) -> bool:
+def _is_integer_valued(values: Array) -> bool:
     return all(
         np.array_equal(values[part], np.rint(values[part])) for part in chunks(values.shape[0], rows_in_bytes(values))
     )
@@ -192,7 +192,7 @@ class Products(ABC):
         """Return rows of X as a store."""
 
     @abstractmethod
-    def dots(self, store: Any, slots: Index, block: Any, low: int, high: int, out: NDArray[Any]) -> None:
+    def dots(self, store: Any, slots: Index, block: Any, low: int, high: int, out: Array) -> None:
         """Fill ``out[k, low:high]`` with the products of support ``slots[k]`` and the block's rows."""
 
     def squares(self, X: Rows) -> Floats:
@@ -216,7 +216,7 @@ class Products(ABC):
 class PackedRows(Store):
     """Rows as lists of nonzero feature groups; ``offsets`` is what their sums begin with."""
 
-    def __init__(self, starts: Index, groups: NDArray[np.int32], weights: NDArray[Any], offsets: NDArray[Any]) -> None:
+    def __init__(self, starts: Index, groups: NDArray[np.int32], weights: Array, offsets: Array) -> None:
         self.n = len(starts) - 1
         self.starts, self.groups, self.weights, self.offsets = starts, groups, weights, offsets
 
@@ -238,7 +238,7 @@ class PackedRows(Store):
 class TileRows(Store):
     """Rows with all of their feature groups; ``offsets`` is what their sums begin with."""
 
-    def __init__(self, groups: NDArray[Any], offsets: NDArray[Any]) -> None:
+    def __init__(self, groups: Array, offsets: Array) -> None:
         self.n, self.groups, self.offsets = len(groups), groups, offsets
 
     def append(self, other: TileRows, picks: Index) -> None:
@@ -328,7 +328,7 @@ class PanelProducts(Products):
         """Return the size of the panels of dense rows."""
         return 0 if self.sparse else width * self.n_groups * np.dtype(self.dtype).itemsize
 
-    def groups(self, rows: Rows) -> NDArray[Any]:
+    def groups(self, rows: Rows) -> Array:
         """Return rows as groups of features, an array of shape (n_rows, n_groups)."""
         rows = rows.toarray() if sp.issparse(rows) else rows
         n, d = rows.shape
@@ -339,13 +339,13 @@ class PanelProducts(Products):
             x[:, :d] = rows
         return np.asarray(x if self.group == 1 else x.view(np.int32))
 
-    def shifted(self, groups: NDArray[Any]) -> tuple[NDArray[Any], Any]:
+    def shifted(self, groups: Array) -> tuple[Array, Any]:
         """Return groups as panels have them, and what rows past the end are filled with."""
         if not self.quads:
             return groups, self.dtype(0)
         return groups ^ _HIGH_BITS, _HIGH_BITS  # flips the highest bit of each byte: less 128, as a signed one
 
-    def offsets(self, groups: NDArray[Any]) -> NDArray[Any]:
+    def offsets(self, groups: Array) -> Array:
         """Return what the sums of these rows begin with."""
         if not self.quads:
             return np.zeros(len(groups), dtype=self.dtype)
@@ -380,7 +380,7 @@ class PanelProducts(Products):
         """Return rows of X as lists of nonzero groups."""
         return self.lists(X, rows)
 
-    def dots(self, store: Any, slots: Index, block: Any, low: int, high: int, out: NDArray[Any]) -> None:
+    def dots(self, store: Any, slots: Index, block: Any, low: int, high: int, out: Array) -> None:
         """Multiply, panel by panel."""
         _check_range(store, slots, block, low, high, out)
         starts, groups, weights, offsets = store.starts, store.groups, store.weights, store.offsets
@@ -392,7 +392,7 @@ class PanelProducts(Products):
             groups, weights, starts, offsets, slots, panels, max(1, block.n_groups), w, low // w, high // w, out
         )
 
-    def _typed(self, panels: NDArray[Any]) -> NDArray[Any]:
+    def _typed(self, panels: Array) -> Array:
         """Return panels as an array whose type tells the loops what is in them."""
         return panels.view(self.type_of_panels)
 
@@ -410,7 +410,7 @@ class DenseProducts(PanelProducts):
         groups = self.groups(X[rows])
         return TileRows(groups, self.offsets(groups))
 
-    def dots(self, store: Any, slots: Index, block: Any, low: int, high: int, out: NDArray[Any]) -> None:
+    def dots(self, store: Any, slots: Index, block: Any, low: int, high: int, out: Array) -> None:
         """Multiply, panel by panel."""
         _check_range(store, slots, block, low, high, out)
         w, panels, slots = self.panel, self._typed(block.panels), np.ascontiguousarray(slots)
@@ -419,7 +419,7 @@ class DenseProducts(PanelProducts):
         )
 
 
-def _check_range(store: Store, slots: Index, block: Block, low: int, high: int, out: NDArray[Any]) -> None:
+def _check_range(store: Store, slots: Index, block: Block, low: int, high: int, out: Array) -> None:
     """Guard the loops, which check nothing."""
     n = len(slots)
     if high > block.width or n > out.shape[0] or high > out.shape[1]:
@@ -430,9 +430,7 @@ def _check_range(store: Store, slots: Index, block: Block, low: int, high: int, 
         raise IndexError(f"supports {slots.min()} to {slots.max()} of {store.n}")
 
 
-def _translated(
-    store: PackedRows, slots: Index, place: NDArray[np.int32]
-) -> tuple[Index, NDArray[np.int32], NDArray[Any]]:
+def _translated(store: PackedRows, slots: Index, place: NDArray[np.int32]) -> tuple[Index, NDArray[np.int32], Array]:
     n = int((store.starts[slots + 1] - store.starts[slots]).sum())
     starts = np.empty(len(slots) + 1, dtype=np.int64)
     groups, weights = np.empty(n, dtype=np.int32), np.empty(n, dtype=store.weights.dtype)
@@ -505,7 +503,7 @@ class GramProducts(Products):
         """Return column numbers."""
         return RowStore(np.asarray(rows, dtype=np.int64))
 
-    def dots(self, store: RowStore, slots: Index, block: RowBlock, low: int, high: int, out: NDArray[Any]) -> None:
+    def dots(self, store: RowStore, slots: Index, block: RowBlock, low: int, high: int, out: Array) -> None:
         """Look the values up."""
         index = block.index[low:high]
         if len(index):
@@ -565,7 +563,7 @@ class CallableProducts(Products):
             )
         return K
 
-    def dots(self, store: RowStore, slots: Index, block: RowBlock, low: int, high: int, out: NDArray[Any]) -> None:
+    def dots(self, store: RowStore, slots: Index, block: RowBlock, low: int, high: int, out: Array) -> None:
         """Call the function."""
         x = block.rows(low, high)
         if x.shape[0] and len(slots):

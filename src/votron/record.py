@@ -25,12 +25,13 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from votron._util.types import Floats
 from votron.errors import VotronError
 
 __all__ = ["MistakeRecord", "labels_of"]
 
 
-def labels_of(scores: NDArray[np.float64], *, ties_to_first: bool = False) -> NDArray[np.int64]:
+def labels_of(scores: Floats, *, ties_to_first: bool = False) -> NDArray[np.int64]:
     """Return the label that scores stand for, as a number: the place of the class among all, in their order.
 
     Of two classes there is one score, and 0 or more stands for the second. Of more, the largest wins, and of equal
@@ -105,12 +106,12 @@ class MistakeRecord:
     vector: NDArray[np.int32]
     sign: NDArray[np.int8]
     time: NDArray[np.int64]
-    score: NDArray[np.float64]
-    norm2: NDArray[np.float64]
+    score: Floats
+    norm2: Floats
     n_vectors: int
     n_examples: int
     n_steps: int
-    weight: NDArray[np.float64] | None = field(default_factory=lambda: None)  # no attribute of the class
+    weight: Floats | None = field(default_factory=lambda: None)  # no attribute of the class
 
     def __post_init__(self) -> None:
         """Fix types, forbid writing, and check that this is a record at all."""
@@ -185,7 +186,7 @@ class MistakeRecord:
         return self._first_seen[1]
 
     @property
-    def coefficient(self) -> NDArray[np.int8] | NDArray[np.float64]:
+    def coefficient(self) -> NDArray[np.int8] | Floats:
         """For each mistake, what its example was added with: the sign, times the weight if there are weights."""
         return self.sign if self.weight is None else self.sign * self.weight
 
@@ -213,7 +214,7 @@ class MistakeRecord:
         return dict(zip(vectors.tolist(), np.split(order, starts[1:]), strict=True)) if len(self) else {}
 
     @cached_property
-    def lengths(self) -> NDArray[np.float64]:
+    def lengths(self) -> Floats:
         """The length of each vector; where rounding left its square below 0, as contradictory rows can, it is 0."""
         return np.sqrt(np.maximum(self.norm2, 0.0))
 
@@ -231,12 +232,12 @@ class MistakeRecord:
         weight = None if self.weight is None else self.weight[:k]
         return replace(self, **parts, weight=weight, n_steps=int(time))
 
-    def without_scores(self, norm2: NDArray[np.float64] | None = None) -> MistakeRecord:
+    def without_scores(self, norm2: Floats | None = None) -> MistakeRecord:
         """Return the record with scores of 0, and lengths of 0 or the given ones: what voting does not look at."""
         zeros = np.zeros(len(self))
         return replace(self, score=zeros, norm2=zeros if norm2 is None else norm2)
 
-    def dual_coef(self, *, average: bool = False) -> NDArray[np.float64]:
+    def dual_coef(self, *, average: bool = False) -> Floats:
         """Return the final vectors, or their averages over all steps, as coefficients of the support examples."""
         out = np.zeros((self.n_vectors, len(self.support)))
         alive = (self.n_steps + 1.0 - self.time) / max(1, self.n_steps)

@@ -33,6 +33,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from votron._util.frames import columns_of, dtype_of, floats_of, in_pandas, is_frame, missing_in
+from votron._util.types import Array, Floats, Frame, RowsLike, Series
 from votron.errors import VotronError
 
 __all__ = ["add_bias", "normalize_examples"]
@@ -40,7 +41,7 @@ __all__ = ["add_bias", "normalize_examples"]
 _BIAS = "bias"
 
 
-def add_bias(X: Any, value: float = 1.0) -> Any:
+def add_bias(X: RowsLike, value: float = 1.0) -> Any:
     """Return examples with one feature more, in front, that always has the same value.
 
     So a threshold becomes a weight: sign(w·x − θ) is the sign of (−θ/value, w)·(value, x).
@@ -98,7 +99,7 @@ def add_bias(X: Any, value: float = 1.0) -> Any:
     return np.concatenate([column, X.astype(dtype)], axis=-1)
 
 
-def normalize_examples(X: Any) -> Any:
+def normalize_examples(X: RowsLike) -> Any:
     """Return examples divided by their Euclidean lengths; those of length 0 stay as they are.
 
     Parameters
@@ -148,7 +149,7 @@ def normalize_examples(X: Any) -> Any:
     return (rows / np.where(lengths > 0, lengths, 1.0)[:, None]).astype(dtype).reshape(X.shape)
 
 
-def _normalized_sparse(X: Any) -> Any:
+def _normalized_sparse(X: RowsLike) -> Any:
     X = X.copy()
     X.sum_duplicates()
     dtype = X.dtype if X.dtype == np.float32 else np.dtype(np.float64)
@@ -163,7 +164,7 @@ def _normalized_sparse(X: Any) -> Any:
     return type(X)((values.astype(dtype), X.indices, X.indptr), shape=X.shape)
 
 
-def _exponents(largest: NDArray[np.float64]) -> NDArray[np.int32]:
+def _exponents(largest: Floats) -> NDArray[np.int32]:
     """Return exponents of 2 by which to divide before squaring, which neither rounds nor leaves float64."""
     return np.frexp(largest)[1].astype(np.int32)
 
@@ -171,7 +172,7 @@ def _exponents(largest: NDArray[np.float64]) -> NDArray[np.int32]:
 # -- what comes in ----------------------------------------------------------------------------------------------------
 
 
-def _checked(X: Any, owner: str) -> Any:
+def _checked(X: RowsLike, owner: str) -> Any:
     """Return a CSR matrix, or an array of one or two dimensions, of numbers."""
     if not sp.issparse(X):
         try:
@@ -188,7 +189,7 @@ def _checked(X: Any, owner: str) -> Any:
     return X.tocsr() if sp.issparse(X) else X
 
 
-def _check_finite(values: NDArray[np.float64], where: Any) -> None:
+def _check_finite(values: Floats, where: Any) -> None:
     bad = np.argwhere(~np.isfinite(values))
     if len(bad):
         raise VotronError(
@@ -205,7 +206,7 @@ def _is_finite(value: Any) -> bool:
         return False
 
 
-def _values_of(X: Mapping[Any, Any]) -> NDArray[np.float64]:
+def _values_of(X: Mapping[Any, Any]) -> Floats:
     for name, value in X.items():
         if not _is_finite(value):
             raise VotronError(
@@ -235,7 +236,7 @@ def _dtype_with(dtype: np.dtype[Any], value: float) -> np.dtype[Any]:
 # -- data frames ------------------------------------------------------------------------------------------------------
 
 
-def _framed_bias(X: Any, value: float) -> Any:
+def _framed_bias(X: RowsLike, value: float) -> Any:
     _refuse_name(X.columns)
     types = {dtype_of(column).kind for column in columns_of(X)}
     alike = np.dtype(np.int64 if types and types <= {"i", "u"} else np.float64)
@@ -247,7 +248,7 @@ def _framed_bias(X: Any, value: float) -> Any:
     return X.clone().insert_column(0, sys.modules["polars"].Series(_BIAS, column))
 
 
-def _numbers_of(frame: Any) -> NDArray[Any]:
+def _numbers_of(frame: Frame) -> Array:
     """Return the values of a frame whose columns are numbers or truth values: floats of its type, if all are floats."""
     columns, values = columns_of(frame), np.empty(frame.shape)
     types = [_checked_type(column, name) for column, name in zip(columns, frame.columns, strict=True)]
@@ -259,7 +260,7 @@ def _numbers_of(frame: Any) -> NDArray[Any]:
     return values.astype(np.result_type(*types)) if all_floats else values
 
 
-def _checked_type(column: Any, name: Any) -> np.dtype[Any]:
+def _checked_type(column: Series, name: Any) -> np.dtype[Any]:
     """Return the type of a column, or refuse one that has others than numbers and truth values."""
     found = dtype_of(column)
     if found.kind not in "biuf":
@@ -276,7 +277,7 @@ def _checked_type(column: Any, name: Any) -> np.dtype[Any]:
     return found
 
 
-def _framed(values: NDArray[Any], like: Any) -> Any:
+def _framed(values: Array, like: Any) -> Any:
     """Return a frame of these values with the names of another."""
     if in_pandas(like):
         return type(like)(values, index=like.index, columns=like.columns)

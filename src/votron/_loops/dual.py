@@ -25,6 +25,7 @@ import numpy as np
 from numba import uint64
 
 from votron._loops._llvm import call_row_loop, compiled
+from votron._util.types import RowsLike
 
 # ----------------------------------------------------------------------------------------------------------------------
 # From dot products to kernel values
@@ -261,7 +262,7 @@ class Captures(NamedTuple):
     """Scores of one row by the vectors alive at one time, asked for in the order of times; ``done[0]`` counts them."""
 
     times: Any
-    rows: Any
+    rows: RowsLike
     done: Any
     scores: Any
     unit_scores: Any

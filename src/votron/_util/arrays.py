@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike
 
-from votron._util.types import Rows
+from votron._util.types import Array, Params, Rows
 
 _CHUNK_BYTES = 8 << 20
 _LEAST_ROOM = 8
@@ -38,7 +38,7 @@ def chunks(n: int, size: int) -> Iterator[slice]:
 # -- growing ----------------------------------------------------------------------------------------------------------
 
 
-def grown(array: NDArray[Any], used: int, needed: int) -> NDArray[Any]:
+def grown(array: Array, used: int, needed: int) -> Array:
     """Return the array with room for ``needed`` entries along its first axis, the first ``used`` of them kept."""
     if needed <= array.shape[0]:
         return array
@@ -50,12 +50,12 @@ def grown(array: NDArray[Any], used: int, needed: int) -> NDArray[Any]:
 class Growing:
     """An array that grows at its end, along its first axis; each entry has this type and shape."""
 
-    def __init__(self, dtype: Any = np.float64, *shape: int) -> None:
-        self._data: NDArray[Any] = np.empty((0, *shape), dtype=dtype)
+    def __init__(self, dtype: DTypeLike = np.float64, *shape: int) -> None:
+        self._data: Array = np.empty((0, *shape), dtype=dtype)
         self.n = 0
 
     @property
-    def values(self) -> NDArray[Any]:
+    def values(self) -> Array:
         """The entries so far."""
         return self._data[: self.n]
 
@@ -71,5 +71,5 @@ class Growing:
         """Keep the first n entries."""
         self.n = min(self.n, n)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> Params:
         return {"_data": self.values.copy(), "n": self.n}

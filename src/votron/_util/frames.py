@@ -10,6 +10,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from votron._util.types import Array, Floats, Label, Labels
+
 Frame: TypeAlias = Any
 """A DataFrame of pandas or polars."""
 Series: TypeAlias = Any
@@ -62,7 +64,7 @@ def names_by_labels(index: Any, word: str = "index") -> list[str]:
     return [_name_by_label(label, word) for label in index.tolist()]
 
 
-def _name_by_label(label: Any, word: str) -> str:
+def _name_by_label(label: Label, word: str) -> str:
     if isinstance(label, tuple):  # of an index of several levels
         return ", ".join(map(in_words, label))
     text = in_words(label)
@@ -76,14 +78,14 @@ def in_words(value: Any) -> str:
     return text.removesuffix(":00").removesuffix(" 00:00") if clock else text
 
 
-def columns_of(frame: Any) -> list[Any]:
+def columns_of(frame: Frame) -> list[Any]:
     """Return the columns as series, also those that share a name."""
     if in_pandas(frame):
         return [frame.iloc[:, i] for i in range(frame.shape[1])]
     return list(frame.get_columns())
 
 
-def dtype_of(column: Any) -> np.dtype[Any]:
+def dtype_of(column: Series) -> np.dtype[Any]:
     """Return numpy's type for the numbers or truth values of a column, the missing ones apart; object for the rest."""
     if not _is_number(column.dtype):
         found = object
@@ -95,12 +97,12 @@ def dtype_of(column: Any) -> np.dtype[Any]:
     return dtype
 
 
-def kind_of(column: Any) -> str:
+def kind_of(column: Series) -> str:
     """Return what a column holds: "text", "number", "boolean", "date", "nothing" or "other"."""
     return "nothing" if missing_in(column).all() and not _has_categories(column) else _kind_but_for_missing(column)
 
 
-def columns_of_words(frame: Any) -> Iterator[Any]:
+def columns_of_words(frame: Frame) -> Iterator[Any]:
     """Yield the names of the columns that hold text, or are made for text."""
     for i, (name, dtype) in enumerate(zip(frame.columns, frame.dtypes, strict=True)):
         if not _is_number(dtype):
@@ -109,12 +111,12 @@ def columns_of_words(frame: Any) -> Iterator[Any]:
                 yield name
 
 
-def missing_in(column: Any) -> NDArray[np.bool_]:
+def missing_in(column: Series) -> NDArray[np.bool_]:
     """Tell which values of a column are missing."""
     return np.asarray(column.isna() if in_pandas(column) else column.is_null(), dtype=np.bool_)
 
 
-def empty_cells(column: Any) -> NDArray[np.bool_]:
+def empty_cells(column: Series) -> NDArray[np.bool_]:
     """Tell which values of a column stand for none, as `is_missing` does: NaN of polars too."""
     found = missing_in(column)
     if not in_pandas(column) and column.dtype.is_float():
@@ -122,7 +124,7 @@ def empty_cells(column: Any) -> NDArray[np.bool_]:
     return found
 
 
-def floats_of(column: Any) -> NDArray[np.float64]:
+def floats_of(column: Series) -> Floats:
     """Return numbers or truth values as float64, missing ones as NaN."""
     if in_pandas(column):
         return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
@@ -133,7 +135,7 @@ def objects_of(column: Series) -> list[Any]:
     """Return a column's values as Python objects, None where missing."""
     if not in_pandas(column):
         return [None if isinstance(value, float) and value != value else value for value in column.to_list()]
-    objects: NDArray[Any] = column.to_numpy(dtype=object, copy=True)
+    objects: Array = column.to_numpy(dtype=object, copy=True)
     objects[column.isna().to_numpy()] = None
     return list(objects)
 
@@ -159,7 +161,7 @@ def moments_in(column: Series) -> NDArray[np.datetime64]:
     return np.array(plain, dtype="datetime64[s]")
 
 
-def _kind_but_for_missing(column: Any) -> str:
+def _kind_but_for_missing(column: Series) -> str:
     """Return what a column holds, or would hold by its type if any value were there."""
     if in_pandas(column):
         found = sys.modules["pandas"].api.types.infer_dtype(column, skipna=True)
@@ -174,7 +176,7 @@ def _kind_but_for_missing(column: Any) -> str:
     return "number" if column.dtype.is_numeric() else "other"
 
 
-def _has_categories(column: Any) -> bool:
+def _has_categories(column: Series) -> bool:
     """Tell whether its type says which values there may be."""
     if in_pandas(column):
         return isinstance(column.dtype, sys.modules["pandas"].CategoricalDtype)
@@ -200,14 +202,14 @@ def is_missing(value: Any) -> bool:
     )
 
 
-def cell(frame: Any, name: str, row: int) -> Any:
+def cell(frame: Frame, name: str, row: int) -> Any:
     """Return a value of a frame; None where it is missing."""
     column = frame[name]
     value = column.iloc[row] if in_pandas(column) else column[row]
     return None if is_missing(value) else value
 
 
-def plain_labels(labels: Any) -> NDArray[Any]:
+def plain_labels(labels: Labels) -> Array:
     """Return labels as an array of text, numbers or truth values, also those that came as objects, from a frame."""
     found = np.asarray(labels)
     return np.array(found.tolist()) if found.dtype.kind == "O" else found

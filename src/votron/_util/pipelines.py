@@ -5,23 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from votron._util.types import Estimator, Params, RowsLike
 
-def classifier_of(model: Any) -> Any:
+
+def classifier_of(model: Estimator) -> Any:
     """Return the classifier of a model: itself, or the last step of a pipeline."""
     return model.steps[-1][1] if hasattr(model, "steps") else model
 
 
-def steps_before(model: Any) -> list[Any]:
+def steps_before(model: Estimator) -> list[Any]:
     """Return the steps of a pipeline before its classifier; none where there is no pipeline."""
     return [step for _, step in model.steps[:-1]] if hasattr(model, "steps") else []
 
 
-def rows_for_classifier(model: Any, X: Any) -> Any:
+def rows_for_classifier(model: Estimator, X: RowsLike) -> Any:
     """Return rows as the classifier of a model takes them."""
     return model[:-1].transform(X) if hasattr(model, "steps") else X
 
 
-def weighs_classes(classifier: Any, provenance: Mapping[str, Any]) -> bool:
+def weighs_classes(classifier: Estimator, provenance: Mapping[str, Any]) -> bool:
     """Tell whether a classifier was trained with weights, or with margins by class, as far as it or its file knows."""
     by_class = getattr(classifier, "class_weight", None) is not None
     uneven = isinstance(getattr(classifier, "margin", None), dict)
@@ -29,9 +31,9 @@ def weighs_classes(classifier: Any, provenance: Mapping[str, Any]) -> bool:
     return by_class or uneven or kept is not None or bool(provenance.get("sample_weight"))
 
 
-def summary_of(model: Any) -> dict[str, Any]:
+def summary_of(model: Estimator) -> Params:
     """Return what people want to know of a fitted classifier, as far as it has it."""
-    found: dict[str, Any] = {
+    found: Params = {
         "features": int(model.n_features_in_),
         "vectors": 1 if len(model.classes_) == 2 else len(model.classes_),
     }

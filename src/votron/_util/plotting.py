@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from votron._util.files import write_bytes
-from votron._util.types import Array
+from votron._util.types import Array, Axes, Params
 from votron.errors import VotronError
 
 INK, MUTED, GRID, AXIS = "#333333", "#666666", "#e6e6e6", "#999999"
@@ -41,7 +41,7 @@ STYLE = {
 titles keep some distance, in inches, from the edge, and a label with two dollar signs is no formula."""
 
 
-def plain(axes: Any) -> None:
+def plain(axes: Axes) -> None:
     """Leave a light grid and the axis below."""
     axes.grid(True, color=GRID, linewidth=0.8)
     axes.set_axisbelow(True)
@@ -50,7 +50,7 @@ def plain(axes: Any) -> None:
     axes.tick_params(length=0, pad=7, colors=INK)
 
 
-def title(axes: Any, text: str, note: str, *, size: float = 12.5, pad: float = 24, lift: float = 8) -> None:
+def title(axes: Axes, text: str, note: str, *, size: float = 12.5, pad: float = 24, lift: float = 8) -> None:
     """Write a title, and a note beneath it, in points above the axes."""
     axes.set_title(text, loc="left", fontweight="bold", fontsize=size, pad=pad)
     axes.annotate(
@@ -59,7 +59,7 @@ def title(axes: Any, text: str, note: str, *, size: float = 12.5, pad: float = 2
 
 
 def write_name(
-    axes: Any,
+    axes: Axes,
     text: str,
     colour: str,
     at: Any,
@@ -73,14 +73,14 @@ def write_name(
     axes.annotate(text, at, offset, textcoords="offset points", **how)
 
 
-def name_ends(axes: Any, ends: Mapping[str, tuple[float, str]], gap: float = 0.065, size: float = 10) -> None:
+def name_ends(axes: Axes, ends: Mapping[str, tuple[float, str]], gap: float = 0.065, size: float = 10) -> None:
     """Write the names of lines to the right of the axes, at the height and in the colour of each, none on another."""
     as_fraction = (axes.transData + axes.transAxes.inverted()).transform
     heights = {name: float(as_fraction((axes.get_xlim()[1], y))[1]) for name, (y, _) in ends.items()}
     order = sorted(ends, key=lambda name: heights[name])
     for i, (name, height) in enumerate(zip(order, spread_out([heights[name] for name in order], gap), strict=True)):
         height = max(height, 0.04 + i * gap)  # not beside the axis below
-        how: dict[str, Any] = {"xycoords": "axes fraction", "annotation_clip": False, "fontsize": size}
+        how: Params = {"xycoords": "axes fraction", "annotation_clip": False, "fontsize": size}
         write_name(axes, name, ends[name][1], (1, height), (8, 0), ha="left", **how)
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 RowsLike: TypeAlias = Any
 """Rows as users give them: an array-like, a sparse matrix, a data frame."""
 Rows: TypeAlias = Any
 """Validated rows: a 2-d NumPy array or a CSR matrix."""
-Labels: TypeAlias = ArrayLike
-"""Labels as users give them, one for each row."""
+Labels: TypeAlias = Any
+"""Labels as users give them, one for each row: an array-like, a series, a Dask array."""
 Label: TypeAlias = Any
 """One label: a number or a string."""
 Estimator: TypeAlias = Any

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import click
 
+from votron._util.types import Params
 from votron.cli import options
 from votron.cli.command import command, option
 from votron.cli.models import leave_out_as_trained, load_model, read_training_data, save_model
@@ -53,7 +53,7 @@ def certify(
     as_json: bool,
     quiet: bool,
     verbose: bool,
-    reading: dict[str, Any],
+    reading: Params,
 ) -> None:
     """Compute what the theorems guarantee about a model's error on new rows.
 

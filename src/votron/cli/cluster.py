@@ -12,6 +12,7 @@ from typing import Any
 import click
 import numpy as np
 
+from votron._util.types import Client, Estimator, Params, RowsLike
 from votron.cli.output import Notes
 from votron.cli.reading import (
     base_name,
@@ -55,14 +56,14 @@ def cluster(where: str, notes: Notes) -> Iterator[Any]:
         yield _introduced(client, notes)
 
 
-def _introduced(client: Any, notes: Notes) -> Any:
+def _introduced(client: Client, notes: Notes) -> Any:
     workers, link = len(client.nthreads()), client.dashboard_link
     where = f"dashboard at {link}" if link else "without a dashboard"
     notes(f"Dask cluster of {workers} worker{'' if workers == 1 else 's'}, {where}.")
     return client
 
 
-def train_on_cluster(job: Job, estimator: Any, notes: Notes) -> Trained:
+def train_on_cluster(job: Job, estimator: Estimator, notes: Notes) -> Trained:
     """Train where the rows are; the first part is read here, and what cannot be trained on refused, before that."""
     _check(job)
     files, column = parts_of(job.data), weight_column(job.sample_weight, estimator)
@@ -107,7 +108,7 @@ def parts_of(where: str) -> list[str]:
 
 
 def _read_all(
-    client: Any, files: list[str], reading: dict[str, Any], encoder: Any, column: WeightColumn | None
+    client: Client, files: list[str], reading: Params, encoder: Estimator, column: WeightColumn | None
 ) -> tuple[Any, Any, Any, int]:
     """Have the workers read the parts, whose rows stay there; return rows, labels, weights and the number of rows."""
     import dask.array as da
@@ -138,7 +139,7 @@ def _read_all(
     return X, np.concatenate(labels), np.concatenate(weights), n + column.left_out
 
 
-def _read(path: str, reading: dict[str, Any], encoder: Any, weights: str | None) -> tuple[Any, Any, Any, Any]:
+def _read(path: str, reading: Params, encoder: Estimator, weights: str | None) -> tuple[Any, Any, Any, Any]:
     """Return the rows and labels of a file, and from a column with a name their weights; this runs on a worker."""
     data, y = read_labelled(path, **reading)
     X, column, numbers = data.X, None, None
@@ -149,5 +150,5 @@ def _read(path: str, reading: dict[str, Any], encoder: Any, weights: str | None)
     return X if encoder is None else encoder.transform(X), y, numbers, column
 
 
-def _size(X: Any) -> tuple[int, int]:
+def _size(X: RowsLike) -> tuple[int, int]:
     return int(X.shape[0]), int(X.shape[1])

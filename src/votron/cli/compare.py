@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import click
 
 from votron._util.progress import Progress
 from votron._util.text_tables import as_csv
+from votron._util.types import Params
 from votron.cli import options
 from votron.cli.command import command, option
 from votron.cli.output import (
@@ -103,9 +103,9 @@ def compare(
     output: str | None,
     as_json: bool,
     quiet: bool,
-    params: dict[str, Any],
-    reading: dict[str, Any],
-    table: dict[str, Any],
+    params: Params,
+    reading: Params,
+    table: Params,
 ) -> int:
     """Train several estimators on the same folds, and print which is best and which differences are noise.
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from votron._util.text import counted, on_one_line, percent, plain_number, shortened
+from votron._util.types import Params
 from votron.cli import options
 from votron.cli.command import argument, command, option
 from votron.cli.models import load_model, read_training_data
@@ -45,9 +46,9 @@ def list_sets(as_json: bool, quiet: bool) -> None:
     """List the data sets known by name, and where they are."""
     from votron.data import load_image_set
 
-    found: list[dict[str, Any]] = []
+    found: list[Params] = []
     for name, pixels in KNOWN.items():
-        entry: dict[str, Any] = {"name": name, "pixels": pixels, "train": None, "test": None, "where": None}
+        entry: Params = {"name": name, "pixels": pixels, "train": None, "test": None, "where": None}
         with contextlib.suppress(DataError):  # it is not here
             images = load_image_set(name, fetch=False)
             entry |= {"train": len(images.X), "test": len(images.X_test), "where": images.source}
@@ -99,8 +100,8 @@ def convert(
     label: str | None,
     as_json: bool,
     quiet: bool,
-    reading: dict[str, Any],
-    table: dict[str, Any],
+    reading: Params,
+    table: Params,
 ) -> None:
     """Read data, and write it as .csv, .tsv, .json, .jsonl, .parquet, .arrow, .svm or .npz, by the suffix of OUT."""
     from votron.data import read_examples, write_examples
@@ -108,7 +109,7 @@ def convert(
     check_output(out, "OUT", inputs=[data])
     if out == "-" and to is None:
         raise click.UsageError("--to must say which format standard output gets.")
-    how = {"missing": "keep"} | reading_options(reading, table) | _labels(label)
+    how: Params = {"missing": "keep"} | reading_options(reading, table) | _labels(label)
     examples = read_examples(data, **how)
     notes = Notes(quiet)
     notes(*examples.notes)
@@ -140,8 +141,8 @@ def describe(
     as_json: bool,
     quiet: bool,
     verbose: bool,
-    reading: dict[str, Any],
-    table: dict[str, Any],
+    reading: Params,
+    table: Params,
 ) -> None:
     """Summarise columns (kind, missing and distinct values, range) and the rows of each class.
 
@@ -160,11 +161,11 @@ def describe(
         print(_described(found, verbose))
 
 
-def _labels(label: str | None) -> dict[str, Any]:
+def _labels(label: str | None) -> Params:
     return {"labels": "optional"} if label is None else {"label": label}
 
 
-def _read_odd_values(path: str, how: dict[str, Any], notes: Notes) -> Examples:
+def _read_odd_values(path: str, how: Params, notes: Notes) -> Examples:
     """Read data; a column with a value unlike the others is read as text, and the value is named."""
     from votron.data import read_examples
     from votron.data.tables import OddValueError, UnlabelledError
@@ -242,9 +243,7 @@ def _short(value: Any) -> str:
 @options.common
 @options.drop_unlabelled
 @options.other_data
-def suspects(
-    model: str, data: str, top: int, label: str | None, as_json: bool, quiet: bool, reading: dict[str, Any]
-) -> None:
+def suspects(model: str, data: str, top: int, label: str | None, as_json: bool, quiet: bool, reading: Params) -> None:
     """Rank the training rows of a voted model by how much their labels are in doubt.
 
     These rows were mistaken again and again, by much, and late. DATA is what the model was trained on; rows are

@@ -11,7 +11,7 @@ from votron._util.frames import plain_labels
 from votron._util.pipelines import weighs_classes
 from votron._util.text import percent
 from votron._util.text_tables import as_csv
-from votron._util.types import Array, Index, Rows
+from votron._util.types import Array, Estimator, Index, Params, Rows, RowsLike
 from votron.cli import options
 from votron.cli.command import command, option
 from votron.cli.models import SavedModel, check_probabilities, examples_to_evaluate, load_model
@@ -77,7 +77,7 @@ def evaluate(
     wrong: str | None,
     as_json: bool,
     quiet: bool,
-    reading: dict[str, Any],
+    reading: Params,
 ) -> None:
     """Compare a model's predictions with the labels of DATA, which should be rows that it was not trained on.
 
@@ -131,7 +131,7 @@ def evaluate(
     trained = _trained_with(saved)
     weighted = weights_of_wrong / (all_weights or 1)
     if as_json:
-        more: dict[str, Any] = {"trained_with": trained or None}
+        more: Params = {"trained_with": trained or None}
         more["weighted"] = None if column is None else {"column": column.name, "error": weighted}
         print_json(found.to_dict(confidence) | {name: value for name, value in more.items() if value is not None})
         return
@@ -152,11 +152,11 @@ def _trained_with(saved: SavedModel) -> str:
 class WrongRowsFile:
     """Writes the rows that a model gets wrong, batch by batch, as CSV."""
 
-    def __init__(self, file: BinaryIO, classifier: Any) -> None:
+    def __init__(self, file: BinaryIO, classifier: Estimator) -> None:
         self.file, self.classifier = file, classifier
         self._begun = False
 
-    def add(self, batch: Any, X: Any, predicted: Array) -> None:
+    def add(self, batch: Any, X: RowsLike, predicted: Array) -> None:
         """Write those of a batch."""
         wrong = np.flatnonzero(predicted != batch.y)
         columns = self._places(batch, wrong)

@@ -8,6 +8,7 @@ import click
 import numpy as np
 
 from votron._util.text import did_you_mean
+from votron._util.types import Params
 from votron.cli import options
 from votron.cli.command import command, option
 from votron.cli.models import SavedModel, load_model
@@ -75,7 +76,7 @@ def explain(
     label: str | None,
     as_json: bool,
     quiet: bool,
-    reading: dict[str, Any],
+    reading: Params,
 ) -> None:
     """Show why a row has its label: which training examples and features make its score.
 
@@ -106,7 +107,7 @@ def explain(
 def _explained(
     saved: SavedModel,
     path: str,
-    how: dict[str, Any],
+    how: Params,
     wanted: list[int],
     classes: tuple[Any, Any],
     top: int,

@@ -9,6 +9,7 @@ import click
 
 from votron._util.pipelines import classifier_of, summary_of
 from votron._util.text import counted, first_of, on_one_line, rounded_bytes, shortened
+from votron._util.types import Estimator, Params
 from votron.cli import options
 from votron.cli.command import command, option
 from votron.cli.models import columns_of, model_source
@@ -58,7 +59,7 @@ def inspect(model: str, features: int | None, as_json: bool, quiet: bool, verbos
         print("\n\n".join([*_parts(found, model, verbose), *([_features(strongest)] if strongest else [])]))
 
 
-def _document(model: Any, manifest: Manifest) -> dict[str, Any]:
+def _document(model: Estimator, manifest: Manifest) -> Params:
     """Return what there is to say of a model and its file."""
     classifier, certificate = classifier_of(model), manifest.certificate
     params = classifier.get_params(deep=False)
@@ -75,7 +76,7 @@ def _document(model: Any, manifest: Manifest) -> dict[str, Any]:
     }
 
 
-def _strongest(model: Any, top: int, *, asked: bool) -> dict[str, dict[str, float]] | None:
+def _strongest(model: Estimator, top: int, *, asked: bool) -> dict[str, dict[str, float]] | None:
     """Return the strongest features of each class; None for models that are not linear, unless they were asked for."""
     from votron.explanations import strongest_features
 

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
-from numpy.typing import NDArray
 
 from votron._util.frames import columns_of_words, plain_labels
 from votron._util.pipelines import classifier_of, steps_before
 from votron._util.text import counted, first_of, rounded_bytes
+from votron._util.types import Array, Estimator, Label, Params, RowsLike
 from votron.cli.output import Notes
 from votron.cli.reading import (
     as_in_training,
@@ -50,9 +50,9 @@ class SavedModel:
     """A model from a file, and what the file says of it."""
 
     path: str
-    model: Any
+    model: Estimator
     manifest: Manifest
-    seen: dict[str, Any] = field(default_factory=dict)
+    seen: Params = field(default_factory=dict)
     """Values that training had not, and missing ones, in the rows that went through."""
 
     @property
@@ -61,16 +61,16 @@ class SavedModel:
         return classifier_of(self.model)
 
     @property
-    def classes(self) -> NDArray[Any]:
+    def classes(self) -> Array:
         """Its classes."""
         return plain_labels(self.estimator.classes_)
 
     @property
-    def provenance(self) -> dict[str, Any]:
+    def provenance(self) -> Params:
         """How it was made, as its file says."""
         return dict(self.manifest.provenance or {})
 
-    def said(self, name: str) -> dict[str, Any]:
+    def said(self, name: str) -> Params:
         """Return a section of the provenance; files from strangers may hold anything there."""
         found = self.provenance.get(name)
         return dict(found) if isinstance(found, dict) else {}
@@ -88,11 +88,11 @@ class SavedModel:
 
     def reading(
         self, path: str, label: str | None, typed: Mapping[str, Any], *, labels: str = "required", beside: bool = False
-    ) -> dict[str, Any]:
+    ) -> Params:
         """Return how to read data for it; ``beside`` other data, ``--part`` and ``--label`` are about those."""
         return reading_for(self.model, self.provenance, path, label, typed, labels=labels, beside=beside)
 
-    def prepared(self, X: Any) -> Any:
+    def prepared(self, X: RowsLike) -> Any:
         """Return rows as the model takes them: tables, or numbers where it knows no names."""
         if self.columns is None and hasattr(X, "columns"):
             for name in columns_of_words(X):
@@ -103,7 +103,7 @@ class SavedModel:
             raise DataError(f"{self.path!r} takes tables with the columns {named}. Got numbers without names instead.")
         return X
 
-    def features(self, X: Any) -> Any:
+    def features(self, X: RowsLike) -> Any:
         """Return rows as the classifier itself takes them."""
         X = self.prepared(X)
         if not hasattr(self.model, "steps"):
@@ -127,7 +127,7 @@ class SavedModel:
             remarks.append(f"Missing values were filled in: {named}{more}.")
         return remarks
 
-    def explained(self, X: Any, label: Any, against: Any, *, top: int, name: str) -> Any:
+    def explained(self, X: RowsLike, label: Label, against: Any, *, top: int, name: str) -> Any:
         """Return why the one row X has its score, with rows and features counted from 1 where they have no names."""
         from votron.explanations.features import features_after
 
@@ -165,12 +165,12 @@ def load_model(
     return saved.with_estimator(saved.estimator.with_rule(rule, normalize_vectors))
 
 
-def model_source(path: str) -> dict[str, Any]:
+def model_source(path: str) -> Params:
     """Return where a model is read from, as functions of `votron.saving` take it."""
     return {"path": sys.stdin.buffer, "name": "standard input"} if path == "-" else {"path": path}
 
 
-def save_model(model: Any, output: str, provenance: Mapping[str, Any], certificate: Any = None) -> int:
+def save_model(model: Estimator, output: str, provenance: Mapping[str, Any], certificate: Any = None) -> int:
     """Write a model file, or to standard output; return its size."""
     from votron import save
 
@@ -195,7 +195,7 @@ def remark_on_size(size: int) -> list[str]:
     return [f"The model takes {rounded_bytes(size)}; {smaller}."] if size >= _LARGE else []
 
 
-def columns_of(model: Any) -> dict[str, str] | None:
+def columns_of(model: Estimator) -> dict[str, str] | None:
     """Return the columns of the tables that a fitted model takes, with their kinds; None if it takes no tables."""
     from votron.tables import encoder_of
 
@@ -216,7 +216,7 @@ def check_probabilities(saved: SavedModel, option: str) -> None:
 
 
 def reading_for(
-    model: Any,
+    model: Estimator,
     provenance: Mapping[str, Any],
     path: str,
     label: str | None,
@@ -224,7 +224,7 @@ def reading_for(
     *,
     labels: str = "required",
     beside: bool = False,
-) -> dict[str, Any]:
+) -> Params:
     """Return how to read data for a model; see `SavedModel.reading`."""
     from votron.tables import encoder_of
 
@@ -257,7 +257,7 @@ def label_kind(classes: Array) -> str:
 class TrainingData:
     """The data that a model was trained on, read again, without rows of weight 0."""
 
-    X: Any
+    X: RowsLike
     y: Array
     examples: Examples
     """All that was read."""
@@ -274,7 +274,7 @@ class TrainingData:
 
 
 def read_training_data(
-    saved: SavedModel, path: str, label: str | None, typed: Mapping[str, Any], reading: dict[str, Any] | None = None
+    saved: SavedModel, path: str, label: str | None, typed: Mapping[str, Any], reading: Params | None = None
 ) -> TrainingData:
     """Read training data again, as training read them, and split them as training did."""
     from votron.cli.weights import WeightColumn
@@ -298,7 +298,7 @@ def read_training_data(
     return TrainingData(X, y[places], examples, places, kept, held)
 
 
-def leave_out_as_trained(saved: SavedModel, reading: dict[str, Any]) -> dict[str, Any]:
+def leave_out_as_trained(saved: SavedModel, reading: Params) -> Params:
     """Return how to read, leaving out rows that training left out."""
     before = saved.said("reading")
     dropping = {"missing": "drop"} if before.get("missing") == "drop" else {}
@@ -321,7 +321,7 @@ def examples_to_evaluate(
     path: str,
     label: str | None,
     typed: Mapping[str, Any],
-    reading: dict[str, Any],
+    reading: Params,
     notes: Notes,
     held_out: bool,
 ) -> Iterator[Examples]:

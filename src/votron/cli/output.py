@@ -21,12 +21,13 @@ import click
 
 from votron._util.files import replacing, write_bytes
 from votron._util.text_tables import as_text, wants_colour
+from votron._util.types import Params
 from votron.errors import MissingPackageError, VotronError
 
 _WIDEST = 120
 _WIDEST_NAME = 60
 _NOT_ASCII = re.compile(r"[^ -~]")
-_WHOLE_WORDS: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}  # options and paths
+_WHOLE_WORDS: Params = {"break_long_words": False, "break_on_hyphens": False}  # options and paths
 
 
 # -- for people -------------------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ import numpy as np
 
 from votron._util.text import counted
 from votron._util.text_tables import as_csv
+from votron._util.types import Params, RowsLike
 from votron.cli import options
 from votron.cli.command import command, option
 from votron.cli.models import SavedModel, check_probabilities, load_model
@@ -64,7 +65,7 @@ def predict(
     label: str | None,
     as_json: bool,
     quiet: bool,
-    reading: dict[str, Any],
+    reading: Params,
 ) -> None:
     """Label the rows of DATA, in order.
 
@@ -116,7 +117,7 @@ def _writes_json(output: str) -> bool:
 
 
 def _columns(
-    saved: SavedModel, X: Any, gone: Any, scores: bool, proba: bool, threshold: float | None
+    saved: SavedModel, X: RowsLike, gone: Any, scores: bool, proba: bool, threshold: float | None
 ) -> Iterator[Column]:
     """Yield the label of each row, then scores and probabilities; None for the rows that are ``gone``."""
     classes, estimator = [str(label) for label in saved.classes.tolist()], saved.estimator
@@ -142,7 +143,7 @@ def _columns(
             yield f"{prefix}{name}", spread(column)
 
 
-def _labels(saved: SavedModel, rows: Any, threshold: float | None) -> Any:
+def _labels(saved: SavedModel, rows: RowsLike, threshold: float | None) -> Any:
     """Return labels, of two classes the second where its probability reaches a threshold."""
     if threshold is None:
         return saved.estimator.predict(rows)
@@ -161,7 +162,7 @@ def _json_lines(saved: SavedModel, columns: Sequence[Column]) -> str:
     at = next(i for i, (name, _) in enumerate(columns) if name == "label")
     lines = []
     for values in zip(*(column for _, column in columns), strict=True):
-        entry: dict[str, Any] = {}
+        entry: Params = {}
         for i, ((name, _), value) in enumerate(zip(columns, values, strict=True)):
             if i <= at or name == "score":
                 entry[name] = plain(value)

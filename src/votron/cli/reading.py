@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from votron import __version__
 from votron._util.text import counted, percent, utc_now
+from votron._util.types import Array, Estimator, Params, RowsLike
 from votron.data.options import KEPT, RECORDED, ReadOptions
 from votron.data.vocabulary import STRATEGIES
 from votron.errors import DataError, VotronError
@@ -36,7 +37,7 @@ _FEW_VALUES, _MANY = 40, 100
 # -- examples ---------------------------------------------------------------------------------------------------------
 
 
-def reading_options(reading: Mapping[str, Any], table: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def reading_options(reading: Mapping[str, Any], table: Mapping[str, Any] | None = None) -> Params:
     """Return what was typed about data as `votron.data.read_examples` takes it."""
     found = dict(reading)
     if "na_values" in found or "only_na_values" in found:
@@ -47,7 +48,7 @@ def reading_options(reading: Mapping[str, Any], table: Mapping[str, Any] | None 
     return found | ({"as_text": tuple(texts)} if texts else {})
 
 
-def as_in_training(before: Mapping[str, Any]) -> dict[str, Any]:
+def as_in_training(before: Mapping[str, Any]) -> Params:
     """Return the options of reading that hold as in training, by what a model file says, which may be anything."""
     found = {}
     for name in KEPT:
@@ -116,7 +117,7 @@ def labels_like(names: list[str], y: Array, option: str) -> list[Any]:
 # -- encoders ---------------------------------------------------------------------------------------------------------
 
 
-def behind_encoder(encoder: Any, estimator: Any) -> Any:
+def behind_encoder(encoder: Estimator, estimator: Estimator) -> Any:
     """Return the classifier, after an encoder if there is one."""
     from votron.estimators import ClassifierPipeline
 
@@ -145,7 +146,7 @@ def check_options_of_tables(X: RowsLike, table: Mapping[str, Any]) -> None:
         raise click.UsageError(f"--numeric must be keep or maxabs for sparse data. Got {numeric!r} instead.")
 
 
-def typed_encoding(reading: Mapping[str, Any], table: Mapping[str, Any], label: str | None) -> dict[str, Any]:
+def typed_encoding(reading: Mapping[str, Any], table: Mapping[str, Any], label: str | None) -> Params:
     """Return how columns become features, as it was typed: None is what suits the classifier."""
     return {
         "numeric": table.get("numeric"),
@@ -211,7 +212,7 @@ def remarks_on_columns(X: RowsLike) -> list[str]:
 
 def provenance_of(
     path: str, data: Examples, rows: int, command: str, reading: Mapping[str, Any], table: Mapping[str, Any]
-) -> dict[str, Any]:
+) -> Params:
     """Return how a model was made: the command, when, with which versions, from which data, and how they were read."""
     found = {name: getattr(data, name, None) for name in KEPT}  # as it was found to be
     read = {**found, **reading_options(reading, table)}
@@ -250,7 +251,7 @@ def _digest_of(path: str, size: int, changed: int) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def missing_by_column(X: Any) -> dict[str, int]:
+def missing_by_column(X: RowsLike) -> dict[str, int]:
     """Return how many rows lack each column that some lack."""
     from votron._util.frames import empty_cells
 
@@ -258,7 +259,7 @@ def missing_by_column(X: Any) -> dict[str, int]:
     return {name: n for name, n in counts.items() if n}
 
 
-def some_missing(X: Any) -> NDArray[np.bool_]:
+def some_missing(X: RowsLike) -> NDArray[np.bool_]:
     """Tell which rows of a table lack a value."""
     from votron._util.frames import empty_cells
 

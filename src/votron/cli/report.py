@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import click
 
 from votron._util.progress import Progress
 from votron._util.text import rounded_bytes
+from votron._util.types import Params
 from votron.cli import options
 from votron.cli.command import command, option
 from votron.cli.models import SavedModel, examples_to_evaluate, load_model
@@ -54,7 +54,7 @@ def report(
     confidence: float,
     as_json: bool,
     quiet: bool,
-    reading: dict[str, Any],
+    reading: Params,
 ) -> None:
     """Write what a model does on labelled rows as one HTML page, without scripts, that needs no network.
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from votron._util.progress import Progress
 from votron._util.text import counted, rounded_bytes
-from votron._util.types import Array
+from votron._util.types import Array, Estimator, Params
 from votron.cli.output import Notes
 from votron.cli.reading import (
     base_name,
@@ -39,7 +39,7 @@ _MEMORY_FACTOR = 60
 """Memory of a batch, at most, in bytes of its text: 50 were measured for a letter and a label to a row of CSV."""
 
 
-def train_on_stream(job: Job, estimator: Any, notes: Notes) -> Trained:
+def train_on_stream(job: Job, estimator: Estimator, notes: Notes) -> Trained:
     """Go through the data, and return the model."""
     _check(job, estimator)
     start = time.monotonic()
@@ -58,7 +58,7 @@ def train_on_stream(job: Job, estimator: Any, notes: Notes) -> Trained:
     return trained
 
 
-def _check(job: Job, estimator: Any) -> None:
+def _check(job: Job, estimator: Estimator) -> None:
     """Refuse what does not go together with --stream."""
     from votron.rules import RULES
 
@@ -88,11 +88,11 @@ class _Stream:
     """Data that are read in batches, what is known of them so far, and the classifier that learns from them."""
 
     job: Job
-    estimator: Any
+    estimator: Estimator
     notes: Notes
     weights: WeightColumn | None = None
     classes: Array | None = None
-    encoder: Any = None
+    encoder: Estimator = None
     rows: int = 0
     dropped: int = 0
     unlabelled: int = 0
@@ -162,7 +162,7 @@ class _Stream:
         self.notes(*facts.notes)
         self.encoder = facts.encoder
         self.classes = facts.classes if job.classes is None else _named_classes(job.classes, np.asarray(facts.classes))
-        known: dict[str, Any] = {"columns": facts.columns} if facts.columns else {"n_features": facts.n_features}
+        known: Params = {"columns": facts.columns} if facts.columns else {"n_features": facts.n_features}
         if not facts.columns:
             _check_matrix(job)
         elif self.weights is not None:

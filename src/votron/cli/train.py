@@ -10,10 +10,11 @@ from dataclasses import replace
 from typing import Any
 
 import click
+from numpy.typing import ArrayLike
 
 from votron._util.pipelines import rows_for_classifier
 from votron._util.text import counted, did_you_mean, duration
-from votron._util.types import Array, RowsLike
+from votron._util.types import Array, Estimator, Params, RowsLike
 from votron.cli import options, tune
 from votron.cli.command import command, option
 from votron.cli.models import labelled_batches, reading_for, remark_on_size, save_model
@@ -168,7 +169,7 @@ def _estimator(job: Job, notes: Notes) -> tuple[Any, int]:
     return estimator, seed
 
 
-def _train(job: Job, estimator: Any, seed: int, notes: Notes) -> Trained:
+def _train(job: Job, estimator: Estimator, seed: int, notes: Notes) -> Trained:
     """Read everything, hold out, train, measure."""
     for name in _OF_STREAMS:
         if getattr(job, name) is not None:
@@ -241,18 +242,18 @@ def _train(job: Job, estimator: Any, seed: int, notes: Notes) -> Trained:
     return trained
 
 
-def by_label_only(params: dict[str, Any]) -> dict[str, Any]:
+def by_label_only(params: Params) -> Params:
     """Return the parameters that were typed by label."""
     return {name: value for name, value in params.items() if isinstance(value, dict)}
 
 
-def _fit(model: Any, X: RowsLike, y: Array, weights: Any) -> None:
+def _fit(model: Estimator, X: RowsLike, y: Array, weights: ArrayLike | None) -> None:
     """Train, on rows with weights if they have any."""
     name = "model__sample_weight" if hasattr(model, "steps") else "sample_weight"
     model.fit(X, y, **({} if weights is None else {name: weights}))
 
 
-def _row_names(job: Job, estimator: Any, data: Any) -> tuple[Any, list[Any]]:
+def _row_names(job: Job, estimator: Estimator, data: Any) -> tuple[Any, list[Any]]:
     """Return the data without the column of names, and the names of rows, if they are to be kept."""
     asked = job.keep_names
     if asked is None:

@@ -15,7 +15,7 @@ from sklearn.base import clone
 from votron._util.frames import plain_labels
 from votron._util.pipelines import classifier_of, weighs_classes
 from votron._util.text import counted, duration, first_of, percent, percent_range, rounded_bytes
-from votron._util.types import Array, RowsLike
+from votron._util.types import Array, Estimator, Params, RowsLike
 from votron.cli.output import Notes
 from votron.cli.reading import base_name
 from votron.cli.weights import WeightColumn
@@ -60,9 +60,9 @@ class Job:
     classes: str | None
     dask: str | None
     estimator: str
-    params: dict[str, Any]
-    reading: dict[str, Any]
-    table: dict[str, Any]
+    params: Params
+    reading: Params
+    table: Params
 
     @property
     def share(self) -> float | None:
@@ -78,7 +78,7 @@ class Job:
         return share
 
     @property
-    def labels(self) -> dict[str, Any]:
+    def labels(self) -> Params:
         """Where the labels are, as `votron.data.read_examples` takes it."""
         return {} if self.label is None else {"label": self.label}
 
@@ -87,18 +87,18 @@ class Job:
 class Trained:
     """A model, and what there is to say of it."""
 
-    model: Any
+    model: Estimator
     data: Examples
     """The examples, or the last batch of them: their format and label."""
     rows: int
     seconds: float
-    error: dict[str, Any] = field(default_factory=dict)
-    provenance: dict[str, Any] = field(default_factory=dict)
+    error: Params = field(default_factory=dict)
+    provenance: Params = field(default_factory=dict)
     certificate: Any = None
     remarks: dict[str, str] = field(default_factory=dict)
     tried: str = ""
     """The settings that --tune tried, as a table."""
-    tuning: dict[str, Any] | None = None
+    tuning: Params | None = None
     weights: WeightColumn | None = None
     curve: Any = None
     """The errors of the rules over time, for --curve."""
@@ -136,7 +136,7 @@ def check_parameters_of(name: str, params: Mapping[str, Any]) -> Any:
     return estimator
 
 
-def long_work(notes: Notes, estimator: Any) -> AbstractContextManager[None]:
+def long_work(notes: Notes, estimator: Estimator) -> AbstractContextManager[None]:
     """Have it said how long training takes, if that is long."""
     helps = "`--estimator averaged` takes seconds as a rule" if hasattr(estimator, "kernel") else "fewer --epochs help"
 
@@ -149,24 +149,24 @@ def long_work(notes: Notes, estimator: Any) -> AbstractContextManager[None]:
 # -- errors -----------------------------------------------------------------------------------------------------------
 
 
-def errors_of(model: Any, batches: Iterable[tuple[Any, Any]], *, on: str) -> dict[str, Any]:
+def errors_of(model: Estimator, batches: Iterable[tuple[Any, Any]], *, on: str) -> Params:
     """Return how often a model errs on batches of rows, with an interval unless they are those of training."""
     counts = Confusion()
     for X, y in batches:
         counts.add(np.asarray(y), np.asarray(model.predict(X)))
-    found: dict[str, Any] = {"on": on, "wrong": counts.wrong, "rows": counts.n, "error": counts.error}
+    found: Params = {"on": on, "wrong": counts.wrong, "rows": counts.n, "error": counts.error}
     found |= {} if on == "training" else {"interval": list(counts.interval())}
     means = counts.means(counts.labels(plain_labels(classifier_of(model).classes_)))
     balanced = {"balanced_accuracy": means["balanced_accuracy"]}
     return found | {"majority": counts.majority, **balanced, "rarest": counts.rarest}
 
 
-def kept_error(error: Mapping[str, Any]) -> dict[str, Any]:
+def kept_error(error: Mapping[str, Any]) -> Params:
     """Return the errors on test data that a model file keeps."""
     return {name: value for name, value in error.items() if name not in _BESIDE_ERROR}
 
 
-def faster_linear(model: Any, X: RowsLike, y: Array, seconds: float, seed: int) -> list[str]:
+def faster_linear(model: Estimator, X: RowsLike, y: Array, seconds: float, seed: int) -> list[str]:
     """Return a remark if a linear model errs as rarely on held-out rows of a sample, in a fraction of the time."""
     from votron.estimators import AveragedPerceptronClassifier, held_out_split
 
@@ -239,7 +239,7 @@ def summary(job: Job, trained: Trained, size: int) -> dict[str, str]:
     return words
 
 
-def weights_words(rows: str, estimator: Any) -> dict[str, str]:
+def weights_words(rows: str, estimator: Estimator) -> dict[str, str]:
     """Return the weights that a model was trained with, and margins by class; nothing if there were none."""
     class_weight, margin = getattr(estimator, "class_weight", None), getattr(estimator, "margin", None)
     of_classes = "" if class_weight is None else f"of classes {_by_class(class_weight)}"
@@ -253,7 +253,7 @@ def _by_class(values: Any) -> str:
     return str(values)
 
 
-def _training_words(estimator: Any, seed: int | None) -> dict[str, str]:
+def _training_words(estimator: Estimator, seed: int | None) -> dict[str, str]:
     """Return how training went, as far as this classifier tells."""
     words = {}
     if hasattr(estimator, "kernel_"):
@@ -275,11 +275,11 @@ def _training_words(estimator: Any, seed: int | None) -> dict[str, str]:
     return words | ({} if seed is None else {"random state": str(seed)})
 
 
-def document(job: Job, trained: Trained, size: int) -> dict[str, Any]:
+def document(job: Job, trained: Trained, size: int) -> Params:
     """Return the summary for machines."""
     estimator = trained.estimator
     params = {name: value for name, value in estimator.get_params().items() if name != "verbose"}
-    found: dict[str, Any] = {
+    found: Params = {
         "model": job.output,
         "bytes": size,
         "estimator": type(estimator).__name__,

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
+from numpy.typing import ArrayLike
 
 from votron._util.pipelines import classifier_of
 from votron._util.text import counted, duration, percent, rounded_bytes, rows_used
-from votron._util.types import Array, RowsLike
+from votron._util.types import Array, Estimator, Params, RowsLike
 from votron.cli import options
 from votron.cli.command import NONE, command, option
 from votron.cli.models import save_model
@@ -135,9 +136,9 @@ def tune(
     quiet: bool,
     verbose: bool,
     lists: dict[str, list[Any]],
-    params: dict[str, Any],
-    reading: dict[str, Any],
-    table: dict[str, Any],
+    params: Params,
+    reading: Params,
+    table: Params,
 ) -> None:
     """Choose parameters of the voted perceptron by cross-validation.
 
@@ -223,7 +224,7 @@ def search_for_training(job: Job, params: Mapping[str, Any], seed: int, notes: N
             f"--tune is for --estimator voted. Search {job.estimator} in Python with scikit-learn's GridSearchCV, as "
             "docs/tuning.md shows."
         )
-    given: dict[str, Any] = {}
+    given: Params = {}
     for name, value in params.items():
         if name == "random_state":
             continue
@@ -236,7 +237,7 @@ def search_for_training(job: Job, params: Mapping[str, Any], seed: int, notes: N
     return new_search(5, seed, notes, **settings, **given)
 
 
-def fit_search(model: Any, X: RowsLike, y: Array, weights: Any) -> None:
+def fit_search(model: Estimator, X: RowsLike, y: Array, weights: ArrayLike | None) -> None:
     """Run a search, which may stand after an encoder; Ctrl-C ends it with the best so far."""
     name = "model__sample_weight" if hasattr(model, "steps") else "sample_weight"
     try:
@@ -246,7 +247,7 @@ def fit_search(model: Any, X: RowsLike, y: Array, weights: Any) -> None:
             raise
 
 
-def with_best(model: Any) -> Any:
+def with_best(model: Estimator) -> Any:
     """Return the model with the best classifier in place of the search."""
     best = classifier_of(model).best_estimator_
     if not hasattr(model, "steps"):
@@ -270,7 +271,7 @@ def _check_lists(lists: Mapping[str, list[Any]]) -> None:
             raise click.UsageError(f"--{several} is not for --kernels {','.join(kernels)}: add --kernels {readers[0]}.")
 
 
-def facts_of(search: Any) -> dict[str, Any]:
+def facts_of(search: Any) -> Params:
     """Return what there is to say of a search beside its table."""
     return {
         "folds": search.n_splits_,
@@ -281,10 +282,10 @@ def facts_of(search: Any) -> dict[str, Any]:
     }
 
 
-def settings_of(search: Any) -> list[dict[str, Any]]:
+def settings_of(search: Any) -> list[Params]:
     """Return the settings, the best first, each at its best moment, by its best rule and on the most rows."""
     results, n_folds = search.cv_results_, search.n_splits_
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[str, Params] = {}
     for i in np.argsort(results["rank_test_score"], kind="stable").tolist():
         params = results["params"][i]
         setting = str({name: value for name, value in params.items() if name not in ("epochs", "rule")})

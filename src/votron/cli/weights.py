@@ -11,6 +11,7 @@ import click
 import numpy as np
 
 from votron._util.text import counted, did_you_mean
+from votron._util.types import Array, Estimator, Floats, Params
 from votron.cli.reading import base_name, labels_like
 from votron.errors import DataError
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from votron.data import Examples
 
 
-def by_label(params: dict[str, Any], y: Array) -> dict[str, Any]:
+def by_label(params: Params, y: Array) -> Params:
     """Return parameters with the labels of the data where numbers were typed by label."""
     found, known = dict(params), np.unique(y).tolist()
     for name, value in params.items():
@@ -63,7 +64,7 @@ class WeightColumn:
             )
         return data.X.drop(self.name), weights
 
-    def beside(self, reading: Mapping[str, Any]) -> dict[str, Any]:
+    def beside(self, reading: Mapping[str, Any]) -> Params:
         """Return which columns to read for a model, this one among them."""
         if "columns" not in reading:
             raise click.UsageError("--sample-weight is for columns of tables. The model takes numbers without names.")
@@ -90,7 +91,7 @@ class WeightColumn:
             raise DataError(f"The weights in column {self.name!r} must not all be zero: no row is left to train on.")
 
     @property
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> Params:
         """What the model file says of it."""
         return {"column": self.name, "least": self.least, "largest": self.largest, "left_out": self.left_out}
 
@@ -101,7 +102,7 @@ class WeightColumn:
         return f"of rows by {self.name} ({self.least:g} to {self.largest:g}{left_out})"
 
 
-def weight_column(name: str | None, estimator: Any) -> WeightColumn | None:
+def weight_column(name: str | None, estimator: Estimator) -> WeightColumn | None:
     """Return the column of weights, if one was named and the estimator takes weights."""
     from sklearn.utils.validation import has_fit_parameter
 

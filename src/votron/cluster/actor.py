@@ -14,10 +14,9 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from votron._util.resources import parse_memory_limit
-from votron._util.types import Floats, Index, Rows
+from votron._util.types import Array, Floats, Index, Rows
 from votron.cluster.messages import NewEvents, Numbers, Reply, Step
 from votron.cluster.shard import Shard
 from votron.errors import VotronError
@@ -93,7 +92,7 @@ class WorkerShard(Shard):
             self._message.set()
             self._preparing.result()
 
-    def take(self, places: Index, rows: Rows, codes: NDArray[Any], squares: Floats) -> None:
+    def take(self, places: Index, rows: Rows, codes: Array, squares: Floats) -> None:
         """Add rows; several tasks may bring some at a time."""
         with self._lock:
             super().take(places, rows, codes, squares)
@@ -109,7 +108,7 @@ def deliver(
     rows: Rows,
     segment: Segment,
     places: Index,
-    codes: NDArray[Any],
+    codes: Array,
     squares: Floats,
     digest: str | None = None,
 ) -> str:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from votron._util.arrays import n_bytes, rows_in_bytes
-from votron._util.types import Floats, Index, Rows
+from votron._util.types import Array, Floats, Index, Rows
 from votron.products import Products
 from votron.products import squares as squared_lengths
 
@@ -80,7 +78,7 @@ def witnesses_of(rows: Rows, squares: Floats) -> Rows:
     return rows[np.unique(picked)]
 
 
-def _first_fraction(rows: NDArray[Any]) -> Index:
+def _first_fraction(rows: Array) -> Index:
     size = rows_in_bytes(rows)
     for start in range(0, rows.shape[0], size):
         part = rows[start : start + size]
@@ -90,13 +88,13 @@ def _first_fraction(rows: NDArray[Any]) -> Index:
     return np.empty(0, dtype=np.int64)
 
 
-def values_of(rows: Rows, kept: Index | None) -> NDArray[Any]:
+def values_of(rows: Rows, kept: Index | None) -> Array:
     """Return the values of a chunk, as one machine adds them up."""
     rows = kept_of(rows, kept)
     return np.asarray(rows.data if sp.issparse(rows) else rows)
 
 
-def _sum(values: NDArray[Any], centre: float | None) -> float:
+def _sum(values: Array, centre: float | None) -> float:
     """Return the sum of values, or of the squares of their distances from a centre, as one machine adds them up."""
     if centre is None:
         return float(values.sum(dtype=np.float64))
@@ -109,12 +107,12 @@ def sums_of(rows: Rows, kept: Index | None, parts: Sequence[tuple[int, int]], ce
     return [_sum(values[low:high], centre) for low, high in parts]
 
 
-def cut_of(rows: Rows, kept: Index | None, low: int, high: int) -> NDArray[Any]:
+def cut_of(rows: Rows, kept: Index | None, low: int, high: int) -> Array:
     """Return a part of a chunk's values."""
     return values_of(rows, kept)[low:high]
 
 
-def sum_of_cuts(cuts: list[NDArray[Any]], centre: float | None) -> float:
+def sum_of_cuts(cuts: list[Array], centre: float | None) -> float:
     """Return the sum of parts of several chunks."""
     return _sum(np.concatenate(cuts), centre)
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from votron._util.text import joined
+from votron._util.types import Client, Params, RowsLike
 from votron.errors import VotronError
 
 LOST_AFTER = "30s"
@@ -18,7 +19,7 @@ CANCELLED = ("CancelledError", "FutureCancelledError", "FuturesCancelledError")
 """What Dask raises for tasks that nobody does any more."""
 
 
-def is_collection(X: Any) -> bool:
+def is_collection(X: RowsLike) -> bool:
     """Tell whether something is a Dask collection, without importing Dask for it."""
     dask = sys.modules.get("dask")
     return dask is not None and hasattr(X, "__dask_graph__") and bool(dask.is_dask_collection(X))
@@ -43,7 +44,7 @@ def current_client() -> Any:
         ) from None
 
 
-def check_versions(client: Any) -> list[str]:
+def check_versions(client: Client) -> list[str]:
     """Refuse workers with another Votron, numpy or numba, which make records equal; return those that are there."""
     found = odd_versions(client)
     if not found:
@@ -53,7 +54,7 @@ def check_versions(client: Any) -> list[str]:
     return list(found)
 
 
-def odd_versions(client: Any, only: Sequence[str] | None = None) -> dict[str, str | None]:
+def odd_versions(client: Client, only: Sequence[str] | None = None) -> dict[str, str | None]:
     """Return for each worker, or ``only`` for some, a sentence on a package that it has in another version, or None."""
 
     def versions() -> dict[str, str]:  # sent by value: a worker may have no Votron at all
@@ -79,7 +80,7 @@ def odd_versions(client: Any, only: Sequence[str] | None = None) -> dict[str, st
     return found
 
 
-def _answers(client: Any, function: Callable[[], Any], only: Sequence[str] | None) -> dict[str, Any]:
+def _answers(client: Client, function: Callable[[], Any], only: Sequence[str] | None) -> Params:
     """Return what a function says on each worker; those that are silent as long as one may be count as lost."""
     pulse = Pulse(client)
     while True:
@@ -90,7 +91,7 @@ def _answers(client: Any, function: Callable[[], Any], only: Sequence[str] | Non
             time.sleep(0.1)
 
 
-def check_recoverable(client: Any, X: Any) -> None:
+def check_recoverable(client: Client, X: RowsLike) -> None:
     """Refuse chunks of which there is one copy, and no way to make another: scattered data."""
     from distributed import Future
 
@@ -117,7 +118,7 @@ def check_recoverable(client: Any, X: Any) -> None:
         )
 
 
-def _leaves(X: Any) -> list[Any]:
+def _leaves(X: RowsLike) -> list[Any]:
     """Return what the tasks of a collection hold or name that is no task itself."""
     graph = dict(X.__dask_graph__())
     found = []
@@ -147,7 +148,7 @@ class Pulse:
         The client.
     """
 
-    def __init__(self, client: Any) -> None:
+    def __init__(self, client: Client) -> None:
         import dask
         from dask.utils import parse_timedelta
 
@@ -261,7 +262,7 @@ def too_often_lost() -> VotronError:
     )
 
 
-def results_of(client: Any, futures: Sequence[Any]) -> list[Any]:
+def results_of(client: Client, futures: Sequence[Any]) -> list[Any]:
     """Return the results of futures, here; refuse to wait for a cluster that does not work any more."""
     from distributed import wait
 

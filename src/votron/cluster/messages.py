@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from votron._util.arrays import n_bytes
-from votron._util.types import Floats, Index, Rows
+from votron._util.types import Array, Floats, Index, Rows
 from votron.kernels import Kernel
 from votron.products import Traits
 
@@ -39,7 +39,7 @@ class NewEvents:
     slots: Index
     firsts: Index
     vector: NDArray[np.int32]
-    coefficients: NDArray[Any]
+    coefficients: Array
     places: Index
     rows: Rows
     """The new supports, in the order of their numbers."""

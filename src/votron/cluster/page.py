@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import pickle
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from votron._util.types import Floats, Index, Rows
+from votron._util.types import Array, Floats, Index, Rows
 
 
 def stacked(parts: list[Rows]) -> Rows:
@@ -41,10 +40,10 @@ class Page:
         self.places: Index = np.empty(0, dtype=np.int64)
         self.codes: NDArray[np.int32] = np.empty(0, dtype=np.int32)
         self.squares: Floats = np.empty(0)
-        self._taken: list[dict[str, NDArray[Any]]] = []
+        self._taken: list[dict[str, Array]] = []
         self._rows: list[tuple[Rows, Index]] = []  # as they came: rows, and which of them
 
-    def take(self, rows: Rows, at: Index, **columns: NDArray[Any]) -> None:
+    def take(self, rows: Rows, at: Index, **columns: Array) -> None:
         """Add some of the given rows, in any order; they are kept in the file, if there is one."""
         self._taken.append(columns)
         if self.file is None:

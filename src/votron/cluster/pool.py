@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from votron._loops import dual as _loops
 from votron._util.resources import Team, team
-from votron._util.types import Floats, Index, Rows
+from votron._util.types import Array, Floats, Index, Rows
 from votron.blocks import DotCache, KernelBlock, scratch
 from votron.cluster.messages import Candidates, NewEvents, Reply
 from votron.cluster.page import stacked
@@ -63,7 +63,7 @@ class Tentative(NamedTuple):
 
     places: Index
     vector: NDArray[np.int32]
-    coefficients: NDArray[Any]
+    coefficients: Array
     score: Floats
     norm2: Floats
     diagonal: Floats
@@ -200,7 +200,7 @@ class Pool:
         F[...] = wide[:, :n]
         at, vector = at[:k], vector[:k]
         signs = np.where(codes[at] == vector, 1.0, -1.0)
-        coefficients: NDArray[Any] = signs * weights[at] if len(weights) else signs.astype(np.int8)
+        coefficients: Array = signs * weights[at] if len(weights) else signs.astype(np.int8)
         return at, vector, coefficients, score[:k], norms[:k], diagonal[at]
 
 

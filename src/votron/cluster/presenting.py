@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from votron._util.types import Floats, Index, Rows
+from votron._util.types import Client, Floats, Index, Rows
 from votron.cluster.client import results_of
 from votron.engine.primal import PrimalTrainer
 from votron.engine.run import TrainingRun, Watcher
 
 
 def present(
-    client: Any,
+    client: Client,
     chunks: Sequence[Any],
     starts: Index,
     trainer: PrimalTrainer,

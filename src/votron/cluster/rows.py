@@ -20,7 +20,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from votron._util.arrays import rows_in_bytes
-from votron._util.types import Floats, Index, Rows
+from votron._util.types import Array, Floats, Index, Params, Rows, RowsLike
 from votron.cluster import chunks
 from votron.cluster.actor import SEGMENTS, Segment
 from votron.cluster.client import check_recoverable, check_versions, current_client, results_of
@@ -55,7 +55,7 @@ class SpreadRows:
         Whose data they are, for error messages.
     """
 
-    def __init__(self, X: Any, check: Callable[[Any, str], Rows], owner: str) -> None:
+    def __init__(self, X: RowsLike, check: Callable[[Any, str], Rows], owner: str) -> None:
         from dask.delayed import delayed
 
         self.client = current_client()
@@ -232,7 +232,7 @@ class SpreadRows:
         presented = self._as_given(Presented(order, codes, squares, ids, weights))
         page_size = min(ROWS_IN_A_PAGE * max(1, len(self.client.nthreads())), max(64, len(order)))
         numbers = Numbers(kernel, traits, trainer.n_vectors, trainer.margin, page_size)
-        how: dict[str, Any] = {
+        how: Params = {
             "row_bytes": sum(facts.n_bytes for facts in self.facts) / max(1, self.shape[0]),
             "memory_limit": memory_limit,
             "suited": self._suited,
@@ -277,7 +277,7 @@ class SpreadRows:
         if self.kept is None:
             return presented
 
-        def spread(values: NDArray[Any] | None) -> Any:
+        def spread(values: Array | None) -> Any:
             if values is None:
                 return None
             out = np.zeros(self.n_given, dtype=values.dtype)

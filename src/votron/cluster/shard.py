@@ -1,6 +1,7 @@
 """A shard: the rows of one worker, with their scores, kept up to date with the events.
 
 Its state is a function of its rows, the events so far, the kernel's numbers and the arithmetic: it can be made again
+from numpy.typing import DTypeLike
 from these at any time, anywhere. Nothing here knows of Dask.
 
 Rows are kept in **pages**, those of so many successive places each. A page is brought up to date when it is looked at,
@@ -14,14 +15,13 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike
 
 from votron._loops import dual as _loops
 from votron._util.resources import Team, team
-from votron._util.types import Floats, Index, Rows
+from votron._util.types import Array, Floats, Index, Rows
 from votron.blocks import DotCache, KernelBlock, scratch
 from votron.cluster.messages import Candidates, Look, NewEvents, Numbers, Reply, Step
 from votron.cluster.page import Page, stacked
@@ -68,7 +68,7 @@ class Shard:
 
     # -- rows -------------------------------------------------------------------------------------------------------
 
-    def take(self, places: Index, rows: Rows, codes: NDArray[Any], squares: Floats) -> None:
+    def take(self, places: Index, rows: Rows, codes: Array, squares: Floats) -> None:
         """Add rows, with x·x of each; those whose place is below 0 are left out."""
         mine = np.flatnonzero(places >= 0)
         if not len(mine):
@@ -108,7 +108,7 @@ class Shard:
             self.events.take_weights()
         self._share_out()
 
-    def _in_pages(self, name: str, dtype: Any) -> NDArray[Any]:
+    def _in_pages(self, name: str, dtype: DTypeLike) -> Array:
         out = np.zeros((len(self._order), self.width), dtype=dtype)
         for i, p in enumerate(self._order):
             values = getattr(self.pages[p], name)
@@ -354,5 +354,5 @@ class Shard:
         )
 
 
-def _joined(parts: list[NDArray[Any]], dtype: Any) -> NDArray[Any]:
+def _joined(parts: list[Array], dtype: DTypeLike) -> Array:
     return np.concatenate(parts) if parts else np.empty(0, dtype=dtype)

@@ -14,9 +14,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from votron._util.types import Floats, Index, Rows
+from votron._util.types import Array, Client, Floats, Index, Rows
 from votron.cluster.actor import Segment, WorkerShard, deliver
 from votron.cluster.client import ASK_EVERY, CANCELLED, Pulse, odd_versions, too_often_lost
 from votron.cluster.messages import NewEvents, Numbers, Reply, Step
@@ -85,7 +84,7 @@ class WorkerShards:
 
     def __init__(
         self,
-        client: Any,
+        client: Client,
         source: Source,
         segments: list[Segment],
         presented: Presented,
@@ -284,7 +283,7 @@ class WorkerShards:
             function, held.future, *arguments, workers=[held.address], allow_other_workers=False, pure=False
         )
 
-    def _of(self, segment: Segment) -> tuple[Index, NDArray[Any], Floats]:
+    def _of(self, segment: Segment) -> tuple[Index, Array, Floats]:
         """Return the places and codes of a segment's rows, and x·x."""
         rows = slice(segment.start, segment.start + segment.n_rows)
         return self._places[rows], self.presented.codes[rows].astype(np.int32), self.presented.squares[rows]

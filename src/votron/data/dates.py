@@ -13,9 +13,10 @@ from datetime import date, datetime
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from votron._util.frames import in_pandas
+from votron._util.types import Floats, Series
 
 __all__ = ["are_dates", "dates_in", "parts_of_dates"]
 
@@ -46,10 +47,10 @@ _ORDERS = {
 """How dates are written, and the order of their parts."""
 _LONGEST = 60
 """Characters that a date has at most."""
-Floats = NDArray[np.float64]
+Floats = Floats
 
 
-def dates_in(column: Any) -> Any | None:
+def dates_in(column: Series) -> Any | None:
     """Return a polars column of texts as dates, or as dates with times, null where there is no text; None if it is not.
 
     All texts must be dates, and written in one order.
@@ -81,7 +82,7 @@ def dates_in(column: Any) -> Any | None:
     return found if with_time else found.cast(pl.Date)
 
 
-def are_dates(column: Any) -> bool:
+def are_dates(column: Series) -> bool:
     """Tell whether a column of a frame holds texts that are dates, all of them and in one order, as in `dates_in`.
 
     A column whose type says which values there may be, as a Categorical does, holds these and no dates.
@@ -93,7 +94,7 @@ def are_dates(column: Any) -> bool:
     (True, False)
     """
     if not in_pandas(column):
-        dtype: Any = sys.modules["polars"].String
+        dtype: DTypeLike = sys.modules["polars"].String
         return column.dtype == dtype and column.null_count() < len(column) and dates_in(column) is not None
     if column.dtype.kind != "O" or hasattr(column, "cat"):
         return False
@@ -102,7 +103,7 @@ def are_dates(column: Any) -> bool:
     return order is not None and all(isinstance(text, str) and _date_in_order(text, order) for text in texts)
 
 
-def first_undated(column: Any) -> int:
+def first_undated(column: Series) -> int:
     """Return the first row whose text is no date, or none in the order of those before.
 
     Examples
@@ -175,7 +176,7 @@ def date_in_words(
     return ", ".join(part for part in (when, f"hour {hour}" if hour is not None else "") if part)
 
 
-def parts_of_dates(column: Any) -> tuple[Floats, Floats, Floats, Floats] | None:
+def parts_of_dates(column: Series) -> tuple[Floats, Floats, Floats, Floats] | None:
     """Return year, month, weekday (Monday is 0) and hour of dates, NaN where one is missing; None if they are none.
 
     Of texts, one that is no date counts as missing.

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from votron._util.frames import columns_of
+from votron._util.types import Params, Series
 from votron.data.dates import dates_in
 from votron.data.examples import Examples
 from votron.data.tables import kind_of, polars
@@ -18,7 +19,7 @@ __all__ = ["describe_examples"]
 _N_SHOWN = 10
 
 
-def describe_examples(examples: Examples, *, discrete: Iterable[str] = ()) -> dict[str, Any]:
+def describe_examples(examples: Examples, *, discrete: Iterable[str] = ()) -> Params:
     """Describe examples: how many, of what, in which classes.
 
     Parameters
@@ -45,7 +46,7 @@ def describe_examples(examples: Examples, *, discrete: Iterable[str] = ()) -> di
     >>> found["rows"], found["features"], found["image_shape"], found["classes"][0]
     (1200, 64, [8, 8], {'label': 0, 'count': 119})
     """
-    found: dict[str, Any] = {
+    found: Params = {
         "source": examples.source,
         "format": examples.format,
         "rows": examples.n_rows,
@@ -61,18 +62,18 @@ def describe_examples(examples: Examples, *, discrete: Iterable[str] = ()) -> di
     return found | _numbers(examples)
 
 
-def _classes(examples: Examples) -> list[dict[str, Any]] | None:
+def _classes(examples: Examples) -> list[Params] | None:
     if examples.y is None:
         return None
     values, counts = np.unique(examples.y, return_counts=True)
     return [{"label": value, "count": n} for value, n in zip(values.tolist(), counts.tolist(), strict=True)]
 
 
-def _column(column: Any, discrete: frozenset[str]) -> dict[str, Any]:
+def _column(column: Series, discrete: frozenset[str]) -> Params:
     kind = kind_of(column)
     if kind == "text" and column.name not in discrete and (dates := dates_in(column.cast(polars().String))) is not None:
         column, kind = dates, "date"  # which encoders take them for, whatever file they are from
-    found: dict[str, Any] = {
+    found: Params = {
         "name": column.name,
         "kind": {"boolean": "truth"}.get(kind, kind),
         "missing": int(column.null_count()),
@@ -96,7 +97,7 @@ def _plain(value: Any) -> float | int | None:
     return None if value is None else value if isinstance(value, int) else float(value)
 
 
-def _numbers(examples: Examples) -> dict[str, Any]:
+def _numbers(examples: Examples) -> Params:
     X = examples.X
     sparse = bool(sp.issparse(X))
     n_nonzero = int(X.count_nonzero()) if sparse else int(np.count_nonzero(X))

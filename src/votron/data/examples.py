@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from votron._util.text import on_one_line, shortened
+from votron._util.types import Array, Floats, RowsLike
 from votron.data.vocabulary import TRUTH
 from votron.errors import DataError
 
@@ -71,8 +72,8 @@ class Examples:
     (8, 8)
     """
 
-    X: Any
-    y: NDArray[Any] | None
+    X: RowsLike
+    y: Array | None
     format: str
     source: str
     label: str | None = None
@@ -110,7 +111,7 @@ class Examples:
         """The names of the columns of a table; None for what is no table."""
         return list(self.X.columns) if hasattr(self.X, "columns") else None
 
-    def take(self, rows: Any) -> Examples:
+    def take(self, rows: RowsLike) -> Examples:
         """Return some of these, by their places here or by a mask, with what is known of each."""
         places = np.flatnonzero(rows) if np.asarray(rows).dtype == bool else np.asarray(rows, dtype=np.int64)
         return replace(
@@ -140,7 +141,7 @@ def with_numbers_of(about: Examples, kept: NDArray[np.bool_]) -> Examples:
 # -- arrays -----------------------------------------------------------------------------------------------------------
 
 
-def array_examples(X: Any, y: NDArray[Any] | None, about: Examples, name: str, label: str | None) -> Examples:
+def array_examples(X: RowsLike, y: Array | None, about: Examples, name: str, label: str | None) -> Examples:
     """Return checked examples of an array, or CSR matrix, and labels."""
     shape: tuple[int, ...] | None = None
     if not sp.issparse(X):
@@ -159,7 +160,7 @@ def array_examples(X: Any, y: NDArray[Any] | None, about: Examples, name: str, l
     return replace(about, X=X, y=y, label=label if y is not None else None, image_shape=shape)
 
 
-def _flat(X: NDArray[Any], name: str) -> tuple[NDArray[Any], tuple[int, ...] | None]:
+def _flat(X: Array, name: str) -> tuple[Array, tuple[int, ...] | None]:
     """Return numbers with an example to a row, and the shape of an example that has one: an image."""
     if X.dtype.kind not in "biuf":
         raise DataError(f"The features in {name} must be numbers. Got values of type {X.dtype} instead.")
@@ -174,7 +175,7 @@ def _flat(X: NDArray[Any], name: str) -> tuple[NDArray[Any], tuple[int, ...] | N
     return X.reshape(X.shape[0], math.prod(X.shape[1:])), X.shape[1:]
 
 
-def check_finite(X: Any, name: str, first_row: int = 0) -> None:
+def check_finite(X: RowsLike, name: str, first_row: int = 0) -> None:
     """Refuse NaN and infinity, and say where they are; rows and columns are counted from 1."""
     values = X.data if sp.issparse(X) else X
     if values.dtype.kind != "f":
@@ -197,7 +198,7 @@ def check_finite(X: Any, name: str, first_row: int = 0) -> None:
 # -- labels -----------------------------------------------------------------------------------------------------------
 
 
-def tidy_labels(y: NDArray[Any], what: str) -> NDArray[Any]:
+def tidy_labels(y: Array, what: str) -> Array:
     """Return labels as int64 where they are whole numbers, else as truth values, text or float64."""
     if y.dtype.kind == "S":
         try:
@@ -217,7 +218,7 @@ def tidy_labels(y: NDArray[Any], what: str) -> NDArray[Any]:
     return y.astype(np.int64)
 
 
-def _shortened(y: NDArray[Any], what: str) -> NDArray[Any]:
+def _shortened(y: Array, what: str) -> Array:
     """Return texts in as little space as the longest of them needs, if the space is more than labels should take."""
     kind = y.dtype.kind
     if y.dtype.itemsize // (4 if kind == "U" else 1) <= _MAX_CHARACTERS:
@@ -227,7 +228,7 @@ def _shortened(y: NDArray[Any], what: str) -> NDArray[Any]:
     return y.astype(f"{kind}{max(longest, 1)}")
 
 
-def convert_labels(y: NDArray[Any], kind: str | None, what: str) -> NDArray[Any]:
+def convert_labels(y: Array, kind: str | None, what: str) -> Array:
     """Return tidy labels as text, truth values or numbers, as told."""
     if kind is None or y.dtype.kind in {"text": "U", "truth": "b", "number": "iuf"}[kind]:
         return y
@@ -267,7 +268,7 @@ def check_length(n_characters: int, what: str) -> None:
         )
 
 
-def _from_floats(y: NDArray[np.float64], what: str) -> NDArray[Any]:
+def _from_floats(y: Floats, what: str) -> Array:
     bad = np.flatnonzero(~np.isfinite(y))
     if len(bad):
         raise DataError(f"{what} must be finite. Got {y[bad[0]]} for example {bad[0] + 1} instead.")

@@ -11,6 +11,7 @@ from typing import Any, Unpack
 import numpy as np
 import scipy.sparse as sp
 
+from votron._util.types import Params
 from votron.data._sources import STDIN, Location, Source
 from votron.data.examples import Examples, array_examples, convert_labels, with_numbers_of
 from votron.data.formats import FORMATS, Format, Part, format_named, format_of_suffix
@@ -369,6 +370,6 @@ def _slices(whole: Examples, batch_bytes: int) -> Iterator[Examples]:
     n = max(1, int(whole.n_rows * batch_bytes // max(n_bytes, 1)))
     for begin in range(0, whole.n_rows, n):
         y = None if whole.y is None else whole.y[begin : begin + n]
-        about: dict[str, Any] = {name: getattr(whole, name) for name in ("files", "rows", "lines")}
+        about: Params = {name: getattr(whole, name) for name in ("files", "rows", "lines")}
         about = {name: None if values is None else values[begin : begin + n] for name, values in about.items()}
         yield replace(whole, X=whole.X[begin : begin + n], y=y, first_row=begin, **about)

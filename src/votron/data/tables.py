@@ -8,10 +8,10 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from votron._util import frames
 from votron._util.text import did_you_mean
+from votron._util.types import Array, Frame, Labels, RowsLike, Series
 from votron.data.dates import dates_in, first_undated
 from votron.data.examples import Examples, check_length, short_repr, tidy_labels, with_numbers_of
 from votron.data.options import ReadOptions
@@ -53,7 +53,7 @@ def polars_errors(what: str) -> Iterator[None]:
         raise DataError(f"{what}: {reason}.") from None
 
 
-def kind_of(column: Any) -> str:
+def kind_of(column: Series) -> str:
     """Return what a column holds, as `votron._util.frames.kind_of`, which takes a hundred times as long for polars."""
     dtype = getattr(column, "dtype", None)
     quick = None if frames.in_pandas(column) else _QUICK.get(str(dtype))
@@ -62,7 +62,7 @@ def kind_of(column: Any) -> str:
     return quick if column.null_count() < len(column) else "nothing"
 
 
-def select(frame: Any, names: Iterable[str]) -> Any:
+def select(frame: Frame, names: Iterable[str]) -> Any:
     """Return some columns of a frame, by their names and not by what polars reads into names such as ``*``."""
     return polars().DataFrame([frame.get_column(name) for name in names])
 
@@ -132,7 +132,7 @@ def as_written(options: ReadOptions, names: Sequence[str]) -> set[str]:
 
 
 def frame_examples(
-    frame: Any, options: ReadOptions, place: Place, about: Examples, name: str, *, may_be_empty: bool = False
+    frame: Frame, options: ReadOptions, place: Place, about: Examples, name: str, *, may_be_empty: bool = False
 ) -> Examples:
     """Return the examples of a frame; `about` says where they are from, `name` is what sentences call it."""
     label = _label_column(options, list(frame.columns), name)
@@ -168,7 +168,7 @@ class UnlabelledError(DataError):
     """No row has a label."""
 
 
-def _check_finite(column: Any, place: Place, name: str) -> None:
+def _check_finite(column: Series, place: Place, name: str) -> None:
     infinite = column.is_infinite() if column.dtype.is_float() else None
     if infinite is not None and infinite.any():
         row = int(infinite.arg_true()[0])
@@ -203,7 +203,7 @@ def _label_column(options: ReadOptions, names: list[str], name: str) -> str | No
     return label
 
 
-def _feature_columns(frame: Any, options: ReadOptions, label: str | None, name: str) -> list[str]:
+def _feature_columns(frame: Frame, options: ReadOptions, label: str | None, name: str) -> list[str]:
     names = list(frame.columns)
     if options.columns is not None:
         absent = next((one for one in options.columns if one not in names), None)
@@ -230,7 +230,7 @@ def _feature_columns(frame: Any, options: ReadOptions, label: str | None, name: 
     return wanted
 
 
-def _label_array(column: Any, name: str) -> NDArray[Any]:
+def _label_array(column: Series, name: str) -> Array:
     """Return the labels of a column without missing values."""
     pl = polars()
     kind = kind_of(column)
@@ -251,13 +251,13 @@ def _label_array(column: Any, name: str) -> NDArray[Any]:
 # -- missing values ---------------------------------------------------------------------------------------------------
 
 
-def missing_cells(column: Any) -> Any:
+def missing_cells(column: Series) -> Any:
     """Tell which values of a column are missing: null, or NaN."""
     return column.is_null() | column.is_nan().fill_null(False) if column.dtype.is_float() else column.is_null()
 
 
 def _rows_to_keep(
-    X: Any, y: Any, unlabelled: Any, options: ReadOptions, place: Place, name: str, may_be_empty: bool
+    X: RowsLike, y: Labels, unlabelled: Labels, options: ReadOptions, place: Place, name: str, may_be_empty: bool
 ) -> Any | None:
     """Return which rows to keep, or None if all; refuse missing values that are neither to be dropped nor kept."""
     kept = None
@@ -284,7 +284,7 @@ def _rows_to_keep(
     return there
 
 
-def _missing_label(y: Any, unlabelled: Any, place: Place, name: str) -> DataError:
+def _missing_label(y: Labels, unlabelled: Labels, place: Place, name: str) -> DataError:
     row, n = int(unlabelled.arg_true()[0]), int(unlabelled.sum())
     more = "" if n == 1 else f", and in {n - 1:,} more,"
     return DataError(
@@ -294,7 +294,7 @@ def _missing_label(y: Any, unlabelled: Any, place: Place, name: str) -> DataErro
     )
 
 
-def _missing_values(X: Any, gone: Any, n_rows: int, place: Place, name: str) -> DataError:
+def _missing_values(X: RowsLike, gone: Any, n_rows: int, place: Place, name: str) -> DataError:
     row, n = int(gone.arg_true()[0]), int(gone.sum())
     first = next(column.name for column in X.get_columns() if missing_cells(column)[row])
     return DataError(
@@ -307,7 +307,7 @@ def _missing_values(X: Any, gone: Any, n_rows: int, place: Place, name: str) -> 
 # -- kinds that are known ---------------------------------------------------------------------------------------------
 
 
-def convert_columns(X: Any, kinds: Mapping[str, str], place: Place, name: str, why: str = _TRAINED) -> Any:
+def convert_columns(X: RowsLike, kinds: Mapping[str, str], place: Place, name: str, why: str = _TRAINED) -> Any:
     """Return a frame whose columns hold what they must: numbers as text where texts are wanted, and the reverse."""
     changed = []
     for column in X.get_columns():
@@ -316,7 +316,7 @@ def convert_columns(X: Any, kinds: Mapping[str, str], place: Place, name: str, w
     return polars().DataFrame(changed)
 
 
-def _converted(column: Any, wanted: str, place: Place, name: str, why: str) -> Any:
+def _converted(column: Series, wanted: str, place: Place, name: str, why: str) -> Any:
     pl = polars()
     kind = kind_of(column)
     if kind == "nothing":
@@ -356,14 +356,14 @@ def _numbers(texts: Any) -> Any:
     return found.set(~found.is_finite().fill_null(True), None)
 
 
-def _truth_values(column: Any, pl: Any) -> Any:
+def _truth_values(column: Series, pl: Any) -> Any:
     """Return truth values for true, false, 1 and 0, null for other values."""
     true, false = (["true", "1"], ["false", "0"]) if column.dtype == pl.String else ([1.0], [0.0])
     truth = column.is_in(true)
     return truth.set(~(truth | column.is_in(false)).fill_null(False), None).rename(column.name)
 
 
-def settled(frame: Any, seen: dict[str, str], told: Collection[str], place: Place, name: str) -> Any:
+def settled(frame: Frame, seen: dict[str, str], told: Collection[str], place: Place, name: str) -> Any:
     """Return a part whose columns hold what they did in the parts before; remember what they hold, unless told."""
     for column in frame.get_columns():
         if seen.get(column.name) == "number" and kind_of(column) == "text" and (codes := is_code(column)).any():
@@ -381,6 +381,6 @@ def settled(frame: Any, seen: dict[str, str], told: Collection[str], place: Plac
     return frame
 
 
-def is_code(column: Any) -> Any:
+def is_code(column: Series) -> Any:
     """Tell which texts begin as no number is written, such as 007."""
     return column.str.contains(r"^[+-]?0\d").fill_null(False)

@@ -25,15 +25,13 @@ from __future__ import annotations
 import math
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from votron._loops import adatron as _loops
 from votron._util.arrays import chunks
 from votron._util.resources import Team, team
-from votron._util.types import Floats, Index, Rows
+from votron._util.types import Array, Floats, Index, Rows
 from votron.blocks import ROWS_AT_ONCE
 from votron.engine.run import Watcher
 from votron.kernels import Kernel
@@ -89,7 +87,7 @@ class MaximalMargin:
 def solve_adatron(
     kernel: Kernel,
     X: Rows,
-    y: NDArray[Any],
+    y: Array,
     *,
     cap: float = math.inf,
     weights: Floats | None = None,

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from votron._util.arrays import chunks, rows_in_bytes
-from votron._util.types import Rows
+from votron._util.types import Array, Rows
 from votron.errors import VotronError
 
 __all__ = ["ActiveRows", "active_rows"]
@@ -37,7 +37,7 @@ class ActiveRows(NamedTuple):
     """
 
     indptr: NDArray[np.int64]
-    indices: NDArray[Any]
+    indices: Array
     n_features: int
 
     @property
@@ -95,7 +95,7 @@ def active_rows(X: Rows, binarize: float | None = None, owner: str = "WinnowClas
 
 
 def _is_on(
-    values: NDArray[Any], binarize: float | None, owner: str, where: Callable[..., tuple[int, int]]
+    values: Array, binarize: float | None, owner: str, where: Callable[..., tuple[int, int]]
 ) -> NDArray[np.bool_]:
     """Tell which values are 1, or above the cut; ``where`` gives the row and column of a value to complain of."""
     if binarize is not None:

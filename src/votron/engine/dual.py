@@ -24,16 +24,16 @@ one block, whose kernel values are kept: then a pass is a walk, and nothing else
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from votron._loops import dual as _loops
 from votron._util.arrays import Growing
 from votron._util.resources import Team, team
-from votron._util.types import Floats, Index, Rows
+from votron._util.types import Array, Floats, Index, Rows
 from votron.blocks import DotCache, KernelBlock
 from votron.engine.events import WORTH_A_THREAD, Events
 from votron.engine.run import TrainingRun, Watcher
@@ -146,7 +146,7 @@ class DualTrainer:
     def run(
         self,
         X: Rows,
-        codes: NDArray[Any],
+        codes: Array,
         order: Index,
         n_steps: int,
         *,
@@ -242,7 +242,7 @@ class Mistakes(NamedTuple):
     firsts: Index
     example: Index
     vector: NDArray[np.int32]
-    coefficients: NDArray[Any]
+    coefficients: Array
     time: Index
     score: Floats
     norm2: Floats
@@ -298,7 +298,7 @@ class _Visits:
         self,
         trainer: DualTrainer,
         X: Rows,
-        codes: NDArray[Any],
+        codes: Array,
         order: Index,
         ids: Index | None,
         weights: Floats | None,
@@ -343,7 +343,7 @@ class _Visits:
         self._share_out(memory)
         self.cache.note(trainer.events.slot.values)
 
-    def _in_blocks(self, values: NDArray[Any], dtype: Any) -> NDArray[Any]:
+    def _in_blocks(self, values: Array, dtype: DTypeLike) -> Array:
         out = np.zeros((self.n_blocks, self.width), dtype=dtype)
         for b in range(self.n_blocks):
             mine = self.order[b * self.block_size : (b + 1) * self.block_size]
@@ -489,7 +489,7 @@ class _Ahead:
         self.row_of[wanted] = np.arange(mine.start, mine.stop)
         self.n += len(wanted)
 
-    def _fill_dots(self, wanted: Index, out: NDArray[Any]) -> None:
+    def _fill_dots(self, wanted: Index, out: Array) -> None:
         v, b = self.visits, self.b
         slots = v.slot_of[self.rows[wanted]]
         place = np.where(slots >= 0, v.cache.place(np.maximum(slots, 0)), -1)

@@ -7,15 +7,12 @@ follows from the events and the row alone; which is why rows may be brought up t
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from votron._loops import dual as _loops
 from votron._util.arrays import Growing
 from votron._util.resources import Team
-from votron._util.types import Floats, Index
+from votron._util.types import Array, Floats, Index
 from votron.blocks import KernelBlock, scratch
 from votron.products import Store
 
@@ -74,7 +71,7 @@ class Events:
         return self._coefficient is not None
 
     @property
-    def coefficients(self) -> NDArray[Any]:
+    def coefficients(self) -> Array:
         """What each mistake's example was added with: its sign, or sign times weight."""
         return (self.sign if self._coefficient is None else self._coefficient).values
 
@@ -91,7 +88,7 @@ class Events:
         self.store.append(store, np.arange(store.n))
         self.terms = np.hstack([self.terms, terms])
 
-    def add(self, slots: Index, firsts: Index, vector: NDArray[Any], coefficients: NDArray[Any]) -> None:
+    def add(self, slots: Index, firsts: Index, vector: Array, coefficients: Array) -> None:
         """Append events: the support of each and the first of its mistakes; the mistakes' vectors and coefficients."""
         self.starts.extend(self.n_mistakes + np.append(firsts[1:], len(vector))[: len(slots)])
         self.slot.extend(slots)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from votron._loops import primal as _loops
 from votron._util.arrays import Growing
 from votron._util.resources import pieces, team
-from votron._util.types import Floats, Index, Rows
+from votron._util.types import Array, Floats, Index, Rows
 from votron.engine.presentation import Presentation, RowBatch
 from votron.engine.primal import aligned_zeros, weights_width
 from votron.engine.run import TrainingRun, Watcher
@@ -79,7 +79,7 @@ class LinearTrainer:
     def run(
         self,
         X: Rows,
-        codes: NDArray[Any],
+        codes: Array,
         order: Index,
         n_steps: int,
         *,

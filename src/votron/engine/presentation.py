@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,7 +19,7 @@ from numpy.typing import NDArray
 from votron._loops import primal as _loops
 from votron._util.arrays import chunks
 from votron._util.resources import Team, available_memory, pieces
-from votron._util.types import Floats, Index, Rows
+from votron._util.types import Array, Floats, Index, Rows
 
 VALUES_AT_ONCE = 1 << 19
 """Values in a batch of gathered rows, unless one row alone has more."""
@@ -74,7 +73,7 @@ class RowBatch:
         codes: NDArray[np.int64],
         weights: Floats,
         rows: Index,
-        lengths: NDArray[Any],
+        lengths: Array,
         n_pieces: int,
         shelf: _Shelf | None = None,
     ) -> list[Task]:
@@ -114,7 +113,7 @@ class _Shelf:
         """Tell whether so many values fit."""
         return self._taken + size <= len(self._values)
 
-    def take(self, size: int) -> tuple[NDArray[np.uint32], NDArray[np.float64]]:
+    def take(self, size: int) -> tuple[NDArray[np.uint32], Floats]:
         """Return room for so many values."""
         mine = slice(self._taken, self._taken + size)
         self._taken += size
@@ -149,7 +148,7 @@ class Presentation:
     def __init__(
         self,
         X: Rows,
-        codes: NDArray[Any],
+        codes: Array,
         order: Index,
         *,
         values_per_feature: int = 1,
@@ -218,7 +217,7 @@ class Presentation:
         return self._spare[0], self._spare[0].gather(*source, rows, lengths, n_pieces)
 
 
-def _lengths(X: Rows, rows: Index) -> NDArray[Any]:
+def _lengths(X: Rows, rows: Index) -> Array:
     """Return how many values each row may have."""
     return X.indptr[rows + 1] - X.indptr[rows] if sp.issparse(X) else np.full(len(rows), X.shape[1])
 
@@ -238,5 +237,5 @@ def _do(task: Task) -> None:
     task()
 
 
-def _numbers(values: NDArray[Any]) -> NDArray[Any]:
+def _numbers(values: Array) -> Array:
     return values.view(np.uint8) if values.dtype == np.bool_ else values

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from votron._loops import primal as _loops
 from votron._util.resources import pieces, team
-from votron._util.types import Floats, Index, Rows
+from votron._util.types import Array, Floats, Index, Params, Rows
 from votron.engine.presentation import Presentation, RowBatch
 from votron.engine.run import TrainingRun, Watcher
 from votron.errors import NotRepresentableError
@@ -71,7 +71,7 @@ class PrimalTrainer:
         self.n_features, self.n_vectors, self.bias = n_features, n_vectors, bias
         self.margin, self.joint = margin, joint
         width = weights_width(n_vectors)
-        self.weights: Any = aligned_zeros(n_features, width)
+        self.weights: Rows = aligned_zeros(n_features, width)
         self.timed: Any = aligned_zeros(n_features, width)
         self.bias_weights, self.bias_timed = np.zeros(width), np.zeros(width)
         self._mistakes = np.zeros(width, dtype=np.int64)
@@ -133,7 +133,7 @@ class PrimalTrainer:
     @classmethod
     def resume(
         cls,
-        weights: Any,
+        weights: Rows,
         timed: Any,
         bias: tuple[Floats, Floats],
         mistakes: NDArray[np.int64],
@@ -163,7 +163,7 @@ class PrimalTrainer:
         made.largest_weight = largest_weight
         return made
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> Params:
         """Return what `resume` takes: weights, (n_features, n_vectors), and so on, without what pads them."""
         n = self.n_vectors
         return {
@@ -175,7 +175,7 @@ class PrimalTrainer:
             "largest_weight": self.largest_weight,
         }
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> Params:
         return {**self.__dict__, "_made": {}}
 
     # -- states -------------------------------------------------------------------------------------------------------
@@ -262,7 +262,7 @@ class PrimalTrainer:
     def run(
         self,
         X: Rows,
-        codes: NDArray[Any],
+        codes: Array,
         order: Index,
         n_steps: int,
         *,

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, column_or_1d, validate_data
 
-from votron._util.types import Rows
+from votron._util.types import Estimator, Labels, Rows, RowsLike
 from votron.cluster.client import results_of
 from votron.cluster.rows import SpreadRows
 from votron.errors import DataError, VotronError
@@ -17,7 +17,7 @@ from votron.estimators._validation import in_form, is_collection, listed, refuse
 from votron.kernels.base import is_precomputed
 
 
-def spread(estimator: BaseEstimator, X: Any, y: Any, *, kernel: Any, reset: bool) -> tuple[SpreadRows, Any]:
+def spread(estimator: BaseEstimator, X: RowsLike, y: Labels, *, kernel: Any, reset: bool) -> tuple[SpreadRows, Any]:
     """Return the rows of a Dask collection, which stay where they are, and the labels, which come here."""
     owner = type(estimator).__name__
     if is_precomputed(kernel):
@@ -59,7 +59,7 @@ def gathered(values: Any, rows: SpreadRows, what: str) -> Any:
     return values
 
 
-def predicted(model: Any, method: str, X: Any) -> Any:
+def predicted(model: Estimator, method: str, X: RowsLike) -> Any:
     """Return a lazy Dask array of what a method of a model returns for the rows of a collection."""
     from dask.delayed import delayed
 
@@ -69,7 +69,7 @@ def predicted(model: Any, method: str, X: Any) -> Any:
     return _as_array(parts, X, one)
 
 
-def staged(model: Any, X: Any, at: Any, rules: Any) -> Iterator[tuple[float, dict[Any, Any]]]:
+def staged(model: Estimator, X: RowsLike, at: Any, rules: Any) -> Iterator[tuple[float, dict[Any, Any]]]:
     """Yield the moments and lazy scores of `staged_decision_function`; a chunk is scanned once for all of them."""
     from dask.delayed import delayed
 
@@ -81,24 +81,24 @@ def staged(model: Any, X: Any, at: Any, rules: Any) -> Iterator[tuple[float, dic
         yield moment, {name: _as_array([scan[k][name] for scan in scans], X, one[name]) for name in one}
 
 
-def _scan(model: Any, part: Any, at: Any, rules: Any) -> list[dict[Any, Any]]:
+def _scan(model: Estimator, part: Any, at: Any, rules: Any) -> list[dict[Any, Any]]:
     return [scores for _, scores in model.staged_decision_function(part, at, rules)]
 
 
-def _parts(X: Any) -> list[Any]:
+def _parts(X: RowsLike) -> list[Any]:
     if hasattr(X, "chunks") and len(X.chunks[1]) > 1:
         X = X.rechunk({1: -1})
     return list(np.ravel(X.to_delayed()))
 
 
-def _one_row(X: Any) -> Any:
+def _one_row(X: RowsLike) -> Any:
     """Return a row of the collection's kind, of zeros or the like."""
     if hasattr(X, "_meta_nonempty"):
         return X._meta_nonempty[:1]
     return np.zeros((1, X.shape[1]), dtype=X.dtype)
 
 
-def _as_array(parts: list[Any], X: Any, one: Any) -> Any:
+def _as_array(parts: list[Any], X: RowsLike, one: Any) -> Any:
     """Return a Dask array of what is predicted of the parts, given what is predicted of one row."""
     import dask.array as da
 

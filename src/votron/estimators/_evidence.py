@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from votron._util.resources import effective_threads
-from votron._util.types import Labels, RowsLike
+from votron._util.types import Estimator, Labels, RowsLike
 from votron.estimators._validation import encode_labels, typed_as, validated
 from votron.kernels.base import is_precomputed
 from votron.rules import RULES, row_draws
@@ -38,7 +38,7 @@ _SWITCHES = {
 
 
 def trained_on(
-    model: Any,
+    model: Estimator,
     X: RowsLike,
     y: Labels,
     *,

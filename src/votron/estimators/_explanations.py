@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from votron._util.frames import in_pandas, is_index, names_by_labels
 from votron._util.resources import effective_threads
-from votron._util.types import RowsLike
+from votron._util.types import Label, RowsLike
 from votron.estimators._validation import validated
 from votron.estimators.compact import rule_of
 from votron.explanations.models import check_are_rows, explained
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def explain(
     model: VotronClassifier,
     X: RowsLike,
-    label: Any,
+    label: Label,
     against: Any,
     *,
     top: int | None,

@@ -15,10 +15,9 @@ from itertools import product
 from numbers import Real
 from typing import Any
 
+from votron._util.types import Params
 from votron.errors import VotronError
 from votron.kernels.base import kernel_class
-
-Params = dict[str, Any]
 
 KERNELS = ["rbf"]
 """Polynomials took as long again, and brought nothing in the mean (docs/accuracy.md)."""

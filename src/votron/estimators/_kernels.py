@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from votron._util.arrays import chunks, rows_in_bytes
 from votron._util.registry import Registry
-from votron._util.types import Index, Rows
+from votron._util.types import Estimator, Index, Rows
 from votron.cluster.rows import SpreadRows
 from votron.errors import NotRepresentableError
 from votron.estimators._validation import examples_of
@@ -77,12 +77,12 @@ def reads_gamma(kernel: Any) -> bool:
     return cls is not None and "gamma" in cls.parameters()
 
 
-def gamma_from(model: Any) -> str | None:
+def gamma_from(model: Estimator) -> str | None:
     """Return the rule by which a model computed gamma from the data, if it did."""
     return model.gamma if reads_gamma(getattr(model, "kernel", None)) and isinstance(model.gamma, str) else None
 
 
-def kernel_on(model: Any, X: Rows | SpreadRows) -> Kernel:
+def kernel_on(model: Estimator, X: Rows | SpreadRows) -> Kernel:
     """Return the kernel that the model's parameters stand for on these data."""
     if is_precomputed(model.kernel):
         check_gram(examples_of(X))

@@ -13,14 +13,14 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from votron._util.types import Floats, Index, Rows, RowsLike
+from votron._util.types import Estimator, Floats, Index, Rows, RowsLike
 from votron.errors import VotronError
 from votron.estimators._training import Sample, outside_votron
 from votron.estimators._validation import is_collection
 from votron.estimators.base import VotronClassifier
 
 
-def _has_probabilities(model: Any) -> bool:
+def _has_probabilities(model: Estimator) -> bool:
     """Tell whether a model knows the slope of its scores, or can compute it; refuse with the reason if it is fitted."""
     if not hasattr(model, "classes_") or model._sample is not None or model._predictor_key() in model._slopes:
         return True

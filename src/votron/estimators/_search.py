@@ -26,10 +26,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import get_scorer
 
 from votron._util.progress import Progress
-from votron._util.types import Array, Classes, Floats, Index, Rows, Scores
+from votron._util.types import Array, Classes, Floats, Index, Params, Rows, Scores
 from votron._version import __version__
 from votron.errors import VotronError
-from votron.estimators._grid import Params, Setting, beyond, moments_until, rank, steady_scores
+from votron.estimators._grid import Setting, beyond, moments_until, rank, steady_scores
 from votron.estimators._watching import OutOfTime, fit_until
 from votron.estimators.voted import VotedPerceptronClassifier
 from votron.record import labels_of

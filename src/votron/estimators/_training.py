@@ -11,6 +11,7 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import train_test_split
@@ -18,7 +19,7 @@ from sklearn.model_selection import train_test_split
 from votron._util.arrays import n_bytes
 from votron._util.resources import available_memory
 from votron._util.text import rounded_bytes
-from votron._util.types import Array, Floats, Index, Labels, Rows, RowsLike
+from votron._util.types import Array, Estimator, Floats, Index, Labels, Rows, RowsLike
 from votron.cluster.rows import SpreadRows
 from votron.engine import TrainingRun
 from votron.errors import VotronError
@@ -120,12 +121,12 @@ def training_data(
     model: VotronClassifier,
     X: RowsLike,
     y: Labels,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     *,
     kernel: Any = None,
     scaled: bool = True,
     batch: bool = False,
-    classes: Any = None,
+    classes: Labels = None,
     fixed: Mapping[str, Any] | None = None,
 ) -> TrainingData:
     """Validate what `fit` or, with ``batch``, ``partial_fit`` was given, and set ``classes_``.
@@ -191,7 +192,7 @@ def check_learnable(n: int, learnable: Index, at_least: int, why_not: str, whose
 # -- order -------------------------------------------------------------------------------------------------------------
 
 
-def n_steps_of(model: Any, n_examples: int) -> int:
+def n_steps_of(model: Estimator, n_examples: int) -> int:
     """Return how many examples ``epochs`` presents."""
     if model.epochs is None:
         return int(model.MAX_EPOCHS) * n_examples
@@ -205,7 +206,7 @@ def n_steps_of(model: Any, n_examples: int) -> int:
     return n_steps
 
 
-def presentation(model: Any, learnable: Index, codes: Index, rng: Any, *, hold_out: bool) -> tuple[Index, Index]:
+def presentation(model: Estimator, learnable: Index, codes: Index, rng: Any, *, hold_out: bool) -> tuple[Index, Index]:
     """Return the rows to present, in order, and the rows held out."""
     order, held_out = learnable, learnable[:0].copy()  # a view would keep all of them in memory
     if hold_out:
@@ -262,13 +263,13 @@ def validation_split(order: Index, codes: Index, fraction: float, owner: str, rn
 # -- the run -----------------------------------------------------------------------------------------------------------
 
 
-def check_is_trained(model: Any) -> None:
+def check_is_trained(model: Estimator) -> None:
     """Refuse to show what a trainer has learnt before there is one."""
     if not hasattr(model, "_trainer"):
         raise AttributeError(f"This {type(model).__name__} is not fitted yet: call fit or partial_fit first.")
 
 
-def check_room(model: Any, needed: int) -> None:
+def check_room(model: Estimator, needed: int) -> None:
     """Refuse weights for which there is no memory."""
     if needed > _WORTH_ASKING and needed > (free := available_memory()):
         raise VotronError(
@@ -278,14 +279,16 @@ def check_room(model: Any, needed: int) -> None:
         )
 
 
-def in_epochs(model: Any, n_steps: int, n_examples: int, train: Callable[[Watch], TrainingRun]) -> TrainingRun:
+def in_epochs(model: Estimator, n_steps: int, n_examples: int, train: Callable[[Watch], TrainingRun]) -> TrainingRun:
     """Train under watch, and return what happened."""
     known = model.epochs is not None
     run, interrupted = watched(model, train, n_steps, n_examples, known=known, forecast=known)
     return replace(run, interrupted=interrupted)
 
 
-def history_of_fit(model: Any, data: TrainingData, order: Index, held_out: Index, run: TrainingRun) -> TrainingHistory:
+def history_of_fit(
+    model: Estimator, data: TrainingData, order: Index, held_out: Index, run: TrainingRun
+) -> TrainingHistory:
     """Return the history of a call of `fit`."""
     seed = model.random_state
     return replace(
@@ -301,7 +304,7 @@ def history_of_fit(model: Any, data: TrainingData, order: Index, held_out: Index
     )
 
 
-def history_with_batch(model: Any, data: TrainingData, order: Index, run: TrainingRun) -> TrainingHistory:
+def history_with_batch(model: Estimator, data: TrainingData, order: Index, run: TrainingRun) -> TrainingHistory:
     """Return the history after a call of ``partial_fit``."""
     batch = replace(_history(data, len(order), run), n_epochs=1.0, n_batches=1)
     return model.history_.then(batch) if hasattr(model, "history_") else batch
@@ -328,7 +331,7 @@ def hand_on_ctrl_c(run: TrainingRun, n_steps: int) -> None:
         )
 
 
-def tell_of_end(model: Any, run: TrainingRun, remedy: str) -> None:
+def tell_of_end(model: Estimator, run: TrainingRun, remedy: str) -> None:
     """Hand Ctrl-C on; warn if ``epochs=None`` did not converge."""
     hand_on_ctrl_c(run, run.steps)
     if model.epochs is None and not run.converged and not getattr(model, "early_stopping", False):

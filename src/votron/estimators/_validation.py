@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from votron._util.frames import columns_of_words, is_frame, is_missing
-from votron._util.types import Array, Index, Rows, RowsLike
+from votron._util.types import Array, Index, Labels, Rows, RowsLike
 from votron.cluster.rows import SpreadRows
 from votron.errors import DataError, VotronError
 from votron.kernels import Kernel
@@ -26,8 +26,8 @@ def is_collection(X: RowsLike) -> bool:
 
 def validated(
     estimator: BaseEstimator,
-    X: Any,
-    y: Any = "no_validation",
+    X: RowsLike,
+    y: Labels = "no_validation",
     *,
     kernel: Any,
     reset: bool,
@@ -77,7 +77,7 @@ def refuse_spread(rows: Rows | SpreadRows, what: str) -> None:
         raise VotronError(f"{what} would bring held-out rows together here: on Dask collections, train without.")
 
 
-def refuse_text(X: Any, owner: str) -> None:
+def refuse_text(X: RowsLike, owner: str) -> None:
     """Say what to do about columns of words, and about texts."""
     if is_frame(X):
         for name in columns_of_words(X):
@@ -92,7 +92,7 @@ def refuse_text(X: Any, owner: str) -> None:
         )
 
 
-def binarized(rows: Any, threshold: float | None) -> Any:
+def binarized(rows: RowsLike, threshold: float | None) -> Any:
     """Return 1 where values are above the threshold, else 0; None: they are 0 and 1 already, and others are refused."""
     if threshold is not None:
         return binarize(rows, threshold=threshold)
@@ -106,7 +106,7 @@ def binarized(rows: Any, threshold: float | None) -> Any:
 # -- labels -----------------------------------------------------------------------------------------------------------
 
 
-def read_classes(classes: Any) -> Array:
+def read_classes(classes: Labels) -> Array:
     """Return the classes that a user names, sorted, each once."""
     if isinstance(classes, set | frozenset | range) or hasattr(classes, "keys"):
         classes = list(classes)
@@ -123,7 +123,7 @@ def check_same_classes(classes: Array, known: Array) -> None:
         )
 
 
-def encode_labels(y: Any, classes: Any = None) -> tuple[Array, Index]:
+def encode_labels(y: Labels, classes: Labels = None) -> tuple[Array, Index]:
     """Return the classes, and for each label the number of the vector for which it is positive.
 
     Two classes have one vector, number 0, for the second of them: its labels are 0, those of the first class 1.

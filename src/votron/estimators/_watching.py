@@ -12,7 +12,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from votron._util.progress import Progress
-from votron._util.types import Labels, RowsLike
+from votron._util.types import Estimator, Labels, RowsLike
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -43,7 +43,7 @@ _NONE = _Hooks()
 
 
 @contextmanager
-def _hooked(estimator: Any, hooks: _Hooks) -> Iterator[None]:
+def _hooked(estimator: Estimator, hooks: _Hooks) -> Iterator[None]:
     estimator._hooks = hooks
     try:
         yield
@@ -51,21 +51,21 @@ def _hooked(estimator: Any, hooks: _Hooks) -> Iterator[None]:
         del estimator._hooks
 
 
-def fit_until(estimator: Any, X: RowsLike, y: Labels, deadline: float, **fit_params: Any) -> None:
+def fit_until(estimator: Estimator, X: RowsLike, y: Labels, deadline: float, **fit_params: Any) -> None:
     """Fit; at a moment of `time.monotonic` raise `OutOfTime`, and leave the estimator as it was."""
     with _hooked(estimator, _Hooks(deadline=deadline)):
         estimator.fit(X, y, **fit_params)
 
 
 @contextmanager
-def announcing_long_work(estimator: Any, say: Callable[[float, float], None]) -> Iterator[None]:
+def announcing_long_work(estimator: Estimator, say: Callable[[float, float], None]) -> Iterator[None]:
     """Call ``say`` once, with the least and the most seconds left, if a fit of the estimator in this block is long."""
     with _hooked(estimator, _Hooks(say=say)):
         yield
 
 
 def watched(
-    model: Any,
+    model: Estimator,
     train: Callable[[Watch], T],
     total_steps: int,
     size: int,
@@ -166,7 +166,7 @@ def _ctrl_c(watch: Watch) -> Iterator[None]:
 class _Tasks:
     """The parts of a run, all of one length, as the tasks that scikit-learn's callbacks hear of."""
 
-    def __init__(self, estimator: Any, name: str, total_steps: int, size: int, known: bool) -> None:
+    def __init__(self, estimator: Estimator, name: str, total_steps: int, size: int, known: bool) -> None:
         self._estimator, self._name, self._total, self._size = estimator, name, total_steps, size
         self._fit = estimator._init_callback_context(max_subtasks=-(-total_steps // size) if known else None)
         self._fit.call_on_fit_task_begin(estimator=estimator)

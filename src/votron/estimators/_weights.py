@@ -8,9 +8,10 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from votron._util.types import Array, Classes, Floats, Index
+from votron._util.types import Array, Classes, Estimator, Floats, Index
 from votron.errors import VotronError
 from votron.estimators._training import RowWeights, outside_votron
 from votron.estimators._validation import encode_labels
@@ -21,7 +22,7 @@ MARGIN_CONSTRAINTS: list[Any] = [Interval(Real, 0, None, closed="left"), dict]
 """Values that the parameter ``margin`` may have, where it may differ by class."""
 
 
-def learns_in_batches(model: Any) -> bool:
+def learns_in_batches(model: Estimator) -> bool:
     """Tell that a model has ``partial_fit``; refuse with the reason why its ``class_weight`` allows none."""
     if isinstance(model.class_weight, str) and model.class_weight == "balanced":
         raise VotronError(
@@ -33,9 +34,9 @@ def learns_in_batches(model: Any) -> bool:
 
 
 def weighed(
-    model: Any,
+    model: Estimator,
     y: Array,
-    sample_weight: Any,
+    sample_weight: ArrayLike | None,
     *,
     scaled: bool,
     classes: Classes | None = None,
@@ -68,7 +69,7 @@ def weighed(
     return RowWeights(len(y), kept if len(kept) < len(y) else None, weights if len(weights) else None)
 
 
-def _given(sample_weight: Any, n: int, owner: str) -> Floats:
+def _given(sample_weight: ArrayLike | None, n: int, owner: str) -> Floats:
     """Return the user's weights as numbers of our own, or refuse them."""
     try:
         weights = np.array(sample_weight, dtype=np.float64)
@@ -86,7 +87,7 @@ def _given(sample_weight: Any, n: int, owner: str) -> Floats:
     return weights
 
 
-def _of_classes(model: Any, classes: Classes, places: Index) -> Floats:
+def _of_classes(model: Estimator, classes: Classes, places: Index) -> Floats:
     """Return the weight of each class, by its code; those that a dict does not name have 1."""
     class_weight, labels = model.class_weight, classes.tolist()
     if isinstance(class_weight, str):
@@ -97,7 +98,7 @@ def _of_classes(model: Any, classes: Classes, places: Index) -> Floats:
     return weights[::-1] if len(labels) == 2 else weights
 
 
-def _by_class(model: Any, name: str, labels: list[Any], *, missing: float) -> Floats:
+def _by_class(model: Estimator, name: str, labels: list[Any], *, missing: float) -> Floats:
     """Return for each class the number that a parameter has for it, or ``missing``; refuse what is not a number.
 
     A dict may name classes that these data lack, as those of a fold may; but not instead of one that they have.
@@ -117,7 +118,7 @@ def _refusal(name: str, owner: str, rule: str) -> VotronError:
     return VotronError(f"The {name!r} parameter of {owner} must {rule}", parameter=name)
 
 
-def margins_of(model: Any) -> float | Floats:
+def margins_of(model: Estimator) -> float | Floats:
     """Return τ of a model that knows its classes, or where it differs by class, for the rows of each code."""
     if not isinstance(model.margin, dict):
         return float(model.margin)
@@ -127,7 +128,7 @@ def margins_of(model: Any) -> float | Floats:
     return found[::-1].copy() if len(found) == 2 else found
 
 
-def margins_by_label(model: Any, margins: float | Floats) -> Any:
+def margins_by_label(model: Estimator, margins: float | Floats) -> Any:
     """Return what `margins_of` returns as the parameter has it."""
     if not isinstance(margins, np.ndarray):
         return margins

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
@@ -176,7 +177,7 @@ class KernelAdatronClassifier(CallbackSupportMixin, SupportVectorMixin, VotronCl
         self.n_jobs = n_jobs
         self.class_weight = class_weight
 
-    def fit(self, X: RowsLike, y: Labels, sample_weight: Any = None) -> Self:
+    def fit(self, X: RowsLike, y: Labels, sample_weight: ArrayLike | None = None) -> Self:
         """Train on data and labels.
 
         Parameters
@@ -349,7 +350,7 @@ class KernelAdatronClassifier(CallbackSupportMixin, SupportVectorMixin, VotronCl
         return tags
 
 
-def maximal_margins(kernel: Kernel, rows: Rows, labels: Any, n_threads: int, **params: Any) -> Margins:
+def maximal_margins(kernel: Kernel, rows: Rows, labels: Labels, n_threads: int, **params: Any) -> Margins:
     """Return the margins of the adatron's vectors on these data; ones that are not quite the best will do."""
     model = KernelAdatronClassifier(kernel=kernel, n_jobs=n_threads, **params)
     with warnings.catch_warnings():

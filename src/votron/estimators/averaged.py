@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import row_norms
@@ -17,7 +18,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from votron._util.resources import effective_threads
-from votron._util.types import Floats, Index, Labels, Rows, RowsLike
+from votron._util.types import Floats, Index, Labels, Params, Rows, RowsLike
 from votron.cluster.rows import SpreadRows
 from votron.engine import PrimalTrainer, TrainingRun
 from votron.estimators import _validation
@@ -252,7 +253,7 @@ class AveragedPerceptronClassifier(CallbackSupportMixin, ProbabilisticClassifier
 
     # -- training -----------------------------------------------------------------------------------------------------
 
-    def fit(self, X: RowsLike, y: Labels, sample_weight: Any = None) -> Self:
+    def fit(self, X: RowsLike, y: Labels, sample_weight: ArrayLike | None = None) -> Self:
         """Train on data and labels.
 
         Parameters
@@ -289,7 +290,9 @@ class AveragedPerceptronClassifier(CallbackSupportMixin, ProbabilisticClassifier
         return self
 
     @available_if(learns_in_batches)  # type: ignore[untyped-decorator]
-    def partial_fit(self, X: RowsLike, y: Labels, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self, X: RowsLike, y: Labels, classes: Labels = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Go on learning: one pass over new data, in their order.
 
         Earlier data need not be kept. One call after another gives exactly the weights of one unshuffled pass over all
@@ -367,7 +370,7 @@ class AveragedPerceptronClassifier(CallbackSupportMixin, ProbabilisticClassifier
         )
 
     @property
-    def _trained_with(self) -> dict[str, Any]:
+    def _trained_with(self) -> Params:
         """The parameters that training began with, and goes on with."""
         trainer = self._trainer
         multiclass, margin = "joint" if trainer.joint else "ovr", self.margin

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils._param_validation import InvalidParameterError
 from sklearn.utils.validation import check_is_fitted
 
-from votron._util.types import Array, Floats, Index, Labels, Rows, RowsLike, Scores
+from votron._util.types import Array, Floats, Index, Label, Labels, Params, Rows, RowsLike, Scores
 from votron.estimators._validation import encode_labels, is_collection, validated
 from votron.estimators.parameters import meant_among
 from votron.history import TrainingHistory
@@ -136,7 +136,7 @@ class VotronClassifier(ClassifierMixin, BaseEstimator):
     def explain(
         self,
         X: RowsLike,
-        label: Any = None,
+        label: Label = None,
         against: Any = None,
         *,
         top: int | None = 5,
@@ -226,7 +226,7 @@ class VotronClassifier(ClassifierMixin, BaseEstimator):
 
         return compacted(self._for_file()[0])
 
-    def _for_file(self) -> tuple[VotronClassifier, dict[str, Any]]:
+    def _for_file(self) -> tuple[VotronClassifier, Params]:
         """Return the classifier that a file holds, this one or one that it has found, and provenance to add."""
         return self, {}
 

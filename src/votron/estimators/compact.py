@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from sklearn.utils.validation import check_is_fitted
 
 from votron._util.resources import effective_threads
-from votron._util.types import Floats, Rows
+from votron._util.types import Estimator, Floats, Labels, Rows, RowsLike
 from votron.errors import VotronError
 from votron.estimators._probabilities import ProbabilisticClassifier
 from votron.estimators._score_functions import Expansion, Form, Linear, Sequence
@@ -81,7 +81,7 @@ class CompactClassifier(ProbabilisticClassifier):
     def __init__(self, n_jobs: int | None = None) -> None:
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any) -> CompactClassifier:
+    def fit(self, X: RowsLike, y: Labels) -> CompactClassifier:
         """Refuse: a compact model has been trained, and what training needs is gone."""
         raise VotronError(
             f"{type(self).__name__} only predicts: train a classifier, such as VotedPerceptronClassifier, and call "
@@ -135,7 +135,7 @@ class CompactClassifier(ProbabilisticClassifier):
         return tags
 
 
-def compacted(model: Any) -> CompactClassifier:
+def compacted(model: Estimator) -> CompactClassifier:
     """Return the compact form of a fitted model."""
     check_is_fitted(model)
     form, gave_up = model._form()
@@ -156,7 +156,7 @@ def compacted(model: Any) -> CompactClassifier:
     return made
 
 
-def rule_of(model: Any) -> str:
+def rule_of(model: Estimator) -> str:
     """Return what a model predicts by, in a word or two."""
     if isinstance(model, CompactClassifier):
         return str(model.rule_)

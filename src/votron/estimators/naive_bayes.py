@@ -19,11 +19,12 @@ from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.naive_bayes import BernoulliNB
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from votron._util.types import Array, Floats, Labels, Rows, RowsLike, Scores
+from votron._util.types import Array, Floats, Label, Labels, Params, Rows, RowsLike, Scores
 from votron.errors import VotronError
 from votron.estimators._score_functions import Form, Linear
 from votron.estimators._training import training_data, unchanged_on_error
@@ -110,7 +111,7 @@ class NaiveBayesLinearClassifier(VotronClassifier, BernoulliNB):
     class_log_prior_: Floats
     feature_count_: Floats
     feature_log_prob_: Floats
-    _fixed: dict[str, Any]
+    _fixed: Params
     _ties_to_first = True
 
     # An array of alphas is left out: BernoulliNB adds it to the counts of the classes as if it were one alpha a class.
@@ -136,7 +137,7 @@ class NaiveBayesLinearClassifier(VotronClassifier, BernoulliNB):
 
     # -- training -----------------------------------------------------------------------------------------------------
 
-    def fit(self, X: RowsLike, y: Labels, sample_weight: Any = None) -> Self:
+    def fit(self, X: RowsLike, y: Labels, sample_weight: ArrayLike | None = None) -> Self:
         """Count the features of each class.
 
         Parameters
@@ -160,7 +161,9 @@ class NaiveBayesLinearClassifier(VotronClassifier, BernoulliNB):
             self.history_ = replace(batch, n_batches=0)
         return self
 
-    def partial_fit(self, X: RowsLike, y: Labels, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self, X: RowsLike, y: Labels, classes: Labels = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Go on counting, with new examples.
 
         Parameters
@@ -191,7 +194,7 @@ class NaiveBayesLinearClassifier(VotronClassifier, BernoulliNB):
         return self
 
     def _checked(
-        self, X: RowsLike, y: Labels, classes: Any, weights: Any, *, first: bool
+        self, X: RowsLike, y: Labels, classes: Labels, weights: ArrayLike | None, *, first: bool
     ) -> tuple[Rows, Array, TrainingHistory]:
         """Refuse what BernoulliNB would pass over in silence; return 0/1 data, labels and the history of the batch."""
         self._validate_params()
@@ -208,7 +211,7 @@ class NaiveBayesLinearClassifier(VotronClassifier, BernoulliNB):
         )
         return self._binary(data.rows), labels, batch
 
-    def _check_X_y(self, X: Any, y: Any, reset: bool = True) -> tuple[Any, Any]:
+    def _check_X_y(self, X: RowsLike, y: Labels, reset: bool = True) -> tuple[Any, Any]:
         """Tell BernoulliNB that `_checked` has seen to its data: a second look would warn a second time."""
         return X, y
 
@@ -265,7 +268,7 @@ class NaiveBayesLinearClassifier(VotronClassifier, BernoulliNB):
         _, absent = self._log_probabilities()
         return self._against_the_first(self.class_log_prior_ + absent.sum(axis=1))
 
-    def weights(self, positive: Any, negative: Any) -> tuple[Floats, float]:
+    def weights(self, positive: Label, negative: Label) -> tuple[Floats, float]:
         """Return the weights of the linear classifier that tells two of the classes apart.
 
         Parameters
@@ -303,7 +306,7 @@ class NaiveBayesLinearClassifier(VotronClassifier, BernoulliNB):
         p, q = present[a] - present[b], absent[a] - absent[b]
         return p - q, float(q.sum() + (prior[a] - prior[b]))
 
-    def _number(self, role: str, label: Any) -> int:
+    def _number(self, role: str, label: Label) -> int:
         known: list[Any] = self.classes_.tolist()
         if label not in known:
             raise VotronError(
@@ -342,7 +345,7 @@ class NaiveBayesLinearClassifier(VotronClassifier, BernoulliNB):
         gave_up = ("learning on (partial_fit)", "probabilities (predict_proba), counts and log-ratios")
         return Linear(self.coef_, self.intercept_, True, self.binarize), gave_up
 
-    def log_odds(self, X: RowsLike, positive: Any, negative: Any) -> Floats:
+    def log_odds(self, X: RowsLike, positive: Label, negative: Label) -> Floats:
         """Return the log-odds of one class against another.
 
         Parameters

@@ -10,6 +10,7 @@ from sklearn.utils._param_validation import InvalidParameterError, validate_para
 
 from votron._util.resources import effective_threads, parse_memory_limit
 from votron._util.text import did_you_mean
+from votron._util.types import Estimator
 from votron.errors import VotronError
 
 __all__ = ["check_parameters", "parameter_constraints"]
@@ -25,7 +26,7 @@ def meant_among(allowed: Iterable[Any], value: Any) -> str:
     return did_you_mean(value, [name for each in allowed for name in getattr(each, "options", ())])
 
 
-def check_parameters(estimator: Any) -> None:
+def check_parameters(estimator: Estimator) -> None:
     """Refuse parameters that ``fit`` would refuse, with a `VotronError` that has the parameter."""
     owner, params = type(estimator).__name__, estimator.get_params(deep=False)
     for name, allowed in parameter_constraints(type(estimator)).items():

@@ -16,7 +16,7 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, Stan
 from sklearn.utils import get_tags
 
 from votron._util.frames import Frame, in_pandas, is_frame
-from votron._util.types import RowsLike
+from votron._util.types import Estimator, Label, Labels, Params, RowsLike
 from votron.estimators.base import VotronClassifier
 from votron.tables import TableEncoder
 
@@ -52,7 +52,7 @@ class ClassifierPipeline(Pipeline):
 
     save = VotronClassifier.save
 
-    def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
+    def fit(self, X: RowsLike, y: Labels = None, **params: Any) -> Self:
         """Fit the steps, as those of scikit-learn's Pipeline; a model that keeps rows calls them as the index of X."""
         super().fit(X, y, **params)
         classifier = self.steps[-1][1]
@@ -61,7 +61,7 @@ class ClassifierPipeline(Pipeline):
         return self
 
     def explain(
-        self, X: Any, label: Any = None, against: Any = None, *, top: int | None = 5, first: int = 0
+        self, X: RowsLike, label: Label = None, against: Any = None, *, top: int | None = 5, first: int = 0
     ) -> Explanations:
         """Explain the scores of rows, as `votron.explain` does, with features called as the steps call them."""
         from votron.explanations import explain
@@ -94,7 +94,7 @@ class ClassifierPipeline(Pipeline):
 
 def table_classifier(
     frame: Frame,
-    estimator: Any,
+    estimator: Estimator,
     *,
     numeric: str | None = None,
     text_features: str | None = None,
@@ -140,7 +140,7 @@ def table_classifier(
     return ClassifierPipeline([("encoder", encoder), ("model", estimator)])
 
 
-def encoder_for(X: RowsLike, estimator: Any, **options: Any) -> Any:
+def encoder_for(X: RowsLike, estimator: Estimator, **options: Any) -> Any:
     """Return what turns rows into vectors for a classifier, not fitted; None where nothing needs to.
 
     Of frames it is a `TableEncoder`, whose parameters the options are; of numbers without names a scaler, if
@@ -152,7 +152,7 @@ def encoder_for(X: RowsLike, estimator: Any, **options: Any) -> Any:
     return None if scaler is None else scaler()
 
 
-def table_options(estimator: Any, given: Mapping[str, Any]) -> dict[str, Any]:
+def table_options(estimator: Estimator, given: Mapping[str, Any]) -> Params:
     """Return parameters of `TableEncoder`, with what suits a classifier where they are None."""
     wishes = {"numeric": "standard", "text_features": "auto", "dates": "cyclic", **getattr(estimator, "_tables", {})}
     return {name: wishes[name] if value is None else value for name, value in given.items()}

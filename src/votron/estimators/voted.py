@@ -10,6 +10,7 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.metaestimators import available_if
@@ -17,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from votron._util.arrays import n_bytes
 from votron._util.resources import effective_threads, parse_memory_limit
-from votron._util.types import Floats, Index, Labels, Rows, RowsLike, Scores
+from votron._util.types import Estimator, Floats, Index, Labels, Rows, RowsLike, Scores
 from votron.cluster.rows import SpreadRows
 from votron.engine import DualTrainer, LinearTrainer, TrainingRun
 from votron.errors import VotronError
@@ -65,7 +66,7 @@ _UNIT = ", vectors of length 1"
 _REMEDY = "the data may not be separable with this kernel; give a number of epochs, or raise the degree"
 
 
-def _learns_in_batches(model: Any) -> bool:
+def _learns_in_batches(model: Estimator) -> bool:
     """Tell whether a model has ``partial_fit``; refuse with the reason."""
     name = type(model).__name__
     if is_precomputed(model.kernel):
@@ -283,7 +284,7 @@ class VotedPerceptronClassifier(CallbackSupportMixin, SupportVectorMixin, Probab
 
     # -- training -----------------------------------------------------------------------------------------------------
 
-    def fit(self, X: RowsLike, y: Labels, sample_weight: Any = None) -> Self:
+    def fit(self, X: RowsLike, y: Labels, sample_weight: ArrayLike | None = None) -> Self:
         """Train on data and labels.
 
         Parameters
@@ -322,7 +323,9 @@ class VotedPerceptronClassifier(CallbackSupportMixin, SupportVectorMixin, Probab
         return self
 
     @available_if(_learns_in_batches)  # type: ignore[untyped-decorator]
-    def partial_fit(self, X: RowsLike, y: Labels, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self, X: RowsLike, y: Labels, classes: Labels = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Go on learning: one pass over new data, in their order, from where the record ends.
 
         Earlier data need not be kept. One call after another gives exactly the record of one unshuffled pass over all

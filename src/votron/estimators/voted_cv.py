@@ -23,10 +23,10 @@ from votron._util.frames import labels_of_rows
 from votron._util.progress import Progress
 from votron._util.resources import effective_threads, parse_memory_limit
 from votron._util.text import counted
-from votron._util.types import Array, Floats, Index, Labels, Rows, RowsLike
+from votron._util.types import Array, Floats, Index, Labels, Params, Rows, RowsLike
 from votron.errors import VotronError
 from votron.estimators import _validation
-from votron.estimators._grid import EPOCHS, Params, Setting, first_settings, moments_until, multiple_of_scale
+from votron.estimators._grid import EPOCHS, Setting, first_settings, moments_until, multiple_of_scale
 from votron.estimators._kernels import resolved_gamma
 from votron.estimators._search import Folds, Point, Search, with_every_class_first
 from votron.estimators._training import outside_votron, unchanged_on_error
@@ -441,7 +441,7 @@ class VotedPerceptronClassifierCV(VotronClassifier):
         index = labels_of_rows(X, y)
         self.best_estimator_.name_rows(index if index is None or self._kept is None else index[self._kept])
 
-    def _for_file(self) -> tuple[Any, dict[str, Any]]:
+    def _for_file(self) -> tuple[Any, Params]:
         """Return the classifier that was found, and what there is to say of the search."""
         check_is_fitted(self)
         params = {
@@ -478,9 +478,9 @@ class VotedPerceptronClassifierCV(VotronClassifier):
         return tags
 
 
-def _results(points: Sequence[Point]) -> dict[str, Any]:
+def _results(points: Sequence[Point]) -> Params:
     """Return the best points of trials as `GridSearchCV` tells of them."""
-    found: dict[str, Any] = {}
+    found: Params = {}
     for name in ("fit", "score"):
         times = np.array([getattr(point.trial, f"{name}_times") for point in points])
         found |= {f"mean_{name}_time": times.mean(axis=1), f"std_{name}_time": times.std(axis=1)}

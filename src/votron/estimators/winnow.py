@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
-from votron._util.types import Floats, Index, Labels, Rows, RowsLike
+from votron._util.types import Floats, Index, Labels, Params, Rows, RowsLike
 from votron.engine import TrainingRun, WinnowTrainer
 from votron.engine.boolean import active_rows
 from votron.errors import NotRepresentableError
@@ -143,7 +143,7 @@ class WinnowClassifier(CallbackSupportMixin, VotronClassifier):
     MAX_EPOCHS: ClassVar[int] = 1000
     """Passes after which ``epochs=None`` gives up, with a warning."""
 
-    _fixed: dict[str, Any]
+    _fixed: Params
     _trainer: WinnowTrainer
 
     _tables: ClassVar[dict[str, str]] = {"numeric": "keep", "dates": "onehot"}  # it wants 0 and 1
@@ -207,7 +207,7 @@ class WinnowClassifier(CallbackSupportMixin, VotronClassifier):
         tell_of_end(self, run, _REMEDY)
         return self
 
-    def partial_fit(self, X: RowsLike, y: Labels, classes: Any = None) -> Self:
+    def partial_fit(self, X: RowsLike, y: Labels, classes: Labels = None) -> Self:
         """Go on learning: one pass over new data, in their order, from the weights there are.
 
         One call after another gives exactly the weights and counts of one unshuffled pass over all of the data.

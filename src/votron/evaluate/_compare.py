@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
 from sklearn.dummy import DummyClassifier
 from sklearn.utils.validation import has_fit_parameter
@@ -16,7 +17,7 @@ from votron._util.frames import is_frame
 from votron._util.pipelines import classifier_of
 from votron._util.resources import effective_threads
 from votron._util.text import joined
-from votron._util.types import Floats, Labels, RowsLike
+from votron._util.types import Estimator, Floats, Labels, Params, RowsLike
 from votron.errors import VotronError
 from votron.estimators.pipelines import ClassifierPipeline, encoder_for
 from votron.evaluate._measuring import Callback, Entry, reporter, run
@@ -41,7 +42,7 @@ def compare(
     n_jobs: int | None = None,
     encoding: Mapping[str, Any] | None = None,
     class_weight: Any = None,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     confidence: float = 0.95,
     callback: Callback | None = None,
 ) -> Comparison:
@@ -171,7 +172,7 @@ def _row(entry: Entry, n_folds: int) -> ComparisonRow:
     )
 
 
-def _is_baseline(classifier: Any) -> bool:
+def _is_baseline(classifier: Estimator) -> bool:
     """Tell whether a classifier always says the most frequent class, whatever it is called."""
     return isinstance(classifier, DummyClassifier) and classifier.strategy in ("prior", "most_frequent")
 
@@ -180,12 +181,12 @@ def _is_baseline(classifier: Any) -> bool:
 
 
 def _models(
-    X: RowsLike, estimators: Any, sklearn: bool, options: dict[str, Any], settings: dict[str, Any]
-) -> tuple[dict[str, Any], dict[str, str]]:
+    X: RowsLike, estimators: Any, sklearn: bool, options: Params, settings: Params
+) -> tuple[Params, dict[str, str]]:
     """Return the classifiers to compare, unfitted, and why others of the usual ones are not among them."""
     usual, unfit = candidates_for(facts_of(X, options.get("text", ())), sklearn=sklearn)
     beside = [name for name in usual if CANDIDATES[name].of_sklearn]
-    own: dict[str, Any] = {}
+    own: Params = {}
     if estimators is None:
         names = usual
     elif isinstance(estimators, Mapping):
@@ -202,7 +203,7 @@ def _models(
     return models, not_tried
 
 
-def _entry(name: str, model: Any, sample_weight: Floats | None, class_weight: Any) -> Entry:
+def _entry(name: str, model: Estimator, sample_weight: Floats | None, class_weight: Any) -> Entry:
     """Return a classifier with what there is to say of weights that it does not take."""
     entry = Entry(name, model)
     if class_weight is not None and "class_weight" not in entry.classifier.get_params():
@@ -218,14 +219,14 @@ def _known(name: Any) -> str:
     return name
 
 
-def _candidate(name: str, X: RowsLike, options: dict[str, Any], settings: dict[str, Any]) -> Any:
+def _candidate(name: str, X: RowsLike, options: Params, settings: Params) -> Any:
     candidate = CANDIDATES[name]
     classifier = candidate.new(**settings)
     encoder = [] if _is_baseline(classifier) else _encoder(X, classifier, options)
     return _model([*encoder, *candidate.steps()], classifier)
 
 
-def _own(name: Any, estimator: Any, X: RowsLike, options: dict[str, Any], settings: dict[str, Any]) -> Any:
+def _own(name: Any, estimator: Estimator, X: RowsLike, options: Params, settings: Params) -> Any:
     """Return a classifier of the user's, behind an encoder if it is no pipeline; parameters that are None are set."""
     if not isinstance(estimator, BaseEstimator) or not hasattr(estimator, "predict"):
         raise out_of_range("estimators", f"classifiers, as {name!r} is not", estimator)
@@ -236,12 +237,12 @@ def _own(name: Any, estimator: Any, X: RowsLike, options: dict[str, Any], settin
     return made if hasattr(made, "steps") else _model(_encoder(X, made, options), made)
 
 
-def _encoder(X: RowsLike, classifier: Any, options: dict[str, Any]) -> list[tuple[str, Any]]:
+def _encoder(X: RowsLike, classifier: Estimator, options: Params) -> list[tuple[str, Any]]:
     """Return the step that turns rows into vectors, as ``votron train`` has it."""
     usual = {"numeric": None, "text_features": None, "dates": None} if is_frame(X) else {}
     encoder = encoder_for(X, classifier, **{**usual, **options})
     return [] if encoder is None else [("encoder", encoder)]
 
 
-def _model(steps: list[tuple[str, Any]], classifier: Any) -> Any:
+def _model(steps: list[tuple[str, Any]], classifier: Estimator) -> Any:
     return ClassifierPipeline([*steps, ("model", classifier)]) if steps else classifier

@@ -22,7 +22,7 @@ from sklearn.utils import _safe_indexing
 
 from votron._util.pipelines import classifier_of
 from votron._util.text import on_one_line, shortened
-from votron._util.types import Array, Index, RowsLike
+from votron._util.types import Array, Estimator, Index, RowsLike
 from votron.errors import VotronError
 from votron.evaluate._rows import LabelledRows
 from votron.evaluate.scores import Score
@@ -50,7 +50,7 @@ class Entry:
     """A classifier in a comparison, and what was measured of it."""
 
     name: str
-    model: Any
+    model: Estimator
     folds: list[Fold] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
     did_not_converge: str = ""
@@ -120,7 +120,7 @@ def _measured(entry: Entry, rows: LabelledRows, split: tuple[Index, Index], scor
     """Return what is measured on a fold; None where the classifier fails, which is then left out."""
     weights = None if rows.scoring is None else rows.scoring[split[1]]
 
-    def scores(model: Any, X: RowsLike, y: Array) -> dict[str, float]:
+    def scores(model: Estimator, X: RowsLike, y: Array) -> dict[str, float]:
         return {"score": score.measure(model, X, y, weights), "predict": _predict_seconds(model, X, len(y))}
 
     params = {}
@@ -147,7 +147,7 @@ def _measured(entry: Entry, rows: LabelledRows, split: tuple[Index, Index], scor
     return Fold(float(found["test_score"][0]), float(found["fit_time"][0]), float(found["test_predict"][0]))
 
 
-def _predict_seconds(model: Any, X: RowsLike, n: int) -> float:
+def _predict_seconds(model: Estimator, X: RowsLike, n: int) -> float:
     """Return the seconds that 1,000 rows take, made of the rows of a fold, several times over where these are fewer."""
     many = _safe_indexing(X, np.resize(np.arange(n), max(n, _PREDICTED_AT_ONCE)))
     start = time.perf_counter()
@@ -155,7 +155,7 @@ def _predict_seconds(model: Any, X: RowsLike, n: int) -> float:
     return (time.perf_counter() - start) * _PREDICTED_AT_ONCE / len(predicted)
 
 
-def _remember(entry: Entry, caught: Sequence[warnings.WarningMessage], model: Any) -> None:
+def _remember(entry: Entry, caught: Sequence[warnings.WarningMessage], model: Estimator) -> None:
     """Keep the first warning that a fit did not converge, and the size of the first model."""
     said = [str(each.message) for each in caught if issubclass(each.category, ConvergenceWarning)]
     if said and not entry.did_not_converge:
@@ -164,7 +164,7 @@ def _remember(entry: Entry, caught: Sequence[warnings.WarningMessage], model: An
         entry.size = size_of(model)
 
 
-def size_of(model: Any) -> tuple[int | None, bool]:
+def size_of(model: Estimator) -> tuple[int | None, bool]:
     """Return the bytes of a fitted model, and whether they are those of a model file: others are pickled.
 
     Of a model that cannot be stored, such as one with a function without a name, there are none.

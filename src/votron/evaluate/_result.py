@@ -5,12 +5,13 @@ from __future__ import annotations
 import textwrap
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from votron._util.text import counted, duration, joined, rounded_bytes, rows_used
 from votron._util.text_tables import as_text
+from votron._util.types import Axes, Params
 from votron.evaluate.scores import SCORES, Score
 from votron.evaluate.statistics import Difference, corrected_interval, differences, wilson
 
@@ -299,7 +300,7 @@ class Comparison:
         are = "is" if len(no_better) == 1 else "are"
         return [f"Of these, {joined(no_better)} {are} not clearly better than always saying the most frequent class."]
 
-    def plot(self, ax: Any = None) -> ComparisonDisplay:
+    def plot(self, ax: Axes = None) -> ComparisonDisplay:
         """Draw it; return the display."""
         from votron.plots import ComparisonDisplay
 
@@ -307,11 +308,11 @@ class Comparison:
 
     # -- for machines --------------------------------------------------------------------------------------------------
 
-    def records(self) -> list[dict[str, Any]]:
+    def records(self) -> list[Params]:
         """Return the table as a list of dicts, which ``pandas.DataFrame`` takes."""
         return [self._record(row) for row in self.rows]
 
-    def _record(self, row: ComparisonRow) -> dict[str, Any]:
+    def _record(self, row: ComparisonRow) -> Params:
         low, high = self.interval(row.name)
         gap = self.difference(row.name)
         return {
@@ -334,7 +335,7 @@ class Comparison:
             "remarks": list(row.remarks),
         }
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Params:
         """Return everything as values that JSON can hold."""
         return {
             "score": self.score_name,

@@ -8,6 +8,7 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
@@ -33,7 +34,7 @@ class LabelledRows:
         return LabelledRows(_safe_indexing(self.X, at), self.y[at], weight, scoring)
 
 
-def checked_rows(X: RowsLike, y: Labels, sample_weight: Any, class_weight: Any) -> LabelledRows:
+def checked_rows(X: RowsLike, y: Labels, sample_weight: ArrayLike | None, class_weight: Any) -> LabelledRows:
     """Return rows and labels, without those of weight 0."""
     y, n = np.asarray(y), _num_samples(X)
     if y.shape != (n,):

@@ -14,7 +14,7 @@ from sklearn.dummy import DummyClassifier
 from sklearn.preprocessing import FunctionTransformer
 
 from votron._util.frames import columns_of_words, is_frame
-from votron._util.types import RowsLike
+from votron._util.types import Params, RowsLike
 from votron.estimators import (
     AveragedPerceptronClassifier,
     KernelAdatronClassifier,
@@ -154,7 +154,7 @@ def candidates_for(facts: DataFacts, *, sklearn: bool = False) -> tuple[list[str
     return suitable, {each.name: each.why_not for each in usual if each.why_not and each.name not in suitable}
 
 
-def _of_sklearn(name: str, module: str, cls: str, params: dict[str, Any] | None = None, **how: Any) -> Candidate:
+def _of_sklearn(name: str, module: str, cls: str, params: Params | None = None, **how: Any) -> Candidate:
     """Return a classifier of scikit-learn, imported when it is made."""
 
     def make() -> ClassifierMixin:

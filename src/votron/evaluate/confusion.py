@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from votron._util.text import counted, on_one_line, percent, shortened
-from votron._util.types import Array, Classes, Floats, Index
+from votron._util.types import Array, Classes, Floats, Index, Params
 
 _RARE = 0.1
 """Share of the rows below which a class may be rare; of many classes, below half of what each would have."""
@@ -71,7 +71,7 @@ class Confusion:
 
         return np.asarray(confusion_matrix(*self._as_rows(), labels=labels, sample_weight=self._weights))
 
-    def by_class(self, labels: list[Any]) -> list[dict[str, Any]]:
+    def by_class(self, labels: list[Any]) -> list[Params]:
         """Return precision, recall, F1 and the number of rows of each label; None for 0/0."""
         from sklearn.metrics import precision_recall_fscore_support
 
@@ -114,7 +114,7 @@ class Confusion:
         return rows
 
     @property
-    def majority(self) -> dict[str, Any]:
+    def majority(self) -> Params:
         """The most frequent label, of several the first by name, and the error of always saying it."""
         rows = self._rows_of_labels()
         label = min(rows, key=lambda each: (-rows[each], str(each)))
@@ -122,7 +122,7 @@ class Confusion:
         return {"label": label, "wrong": wrong, "error": wrong / self.n}
 
     @property
-    def rarest(self) -> dict[str, Any]:
+    def rarest(self) -> Params:
         """The label with the fewest rows, how many it has, how many of these are found, and whether that is rare."""
         rows = self._rows_of_labels()
         label = min(rows, key=lambda each: (rows[each], str(each)))

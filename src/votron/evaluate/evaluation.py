@@ -11,7 +11,7 @@ from votron._util.frames import plain_labels
 from votron._util.pipelines import classifier_of, rows_for_classifier, weighs_classes
 from votron._util.text import counted, first_of, percent, percent_range
 from votron._util.text_tables import as_text
-from votron._util.types import Array, Floats, Labels, RowsLike
+from votron._util.types import Array, Estimator, Floats, Label, Labels, Params, RowsLike
 from votron.errors import VotronError
 from votron.estimators._probabilities import ProbabilisticClassifier
 from votron.evaluate.confusion import Confusion, beside_majority, clopper_pearson, rarest_in_words
@@ -32,7 +32,7 @@ _BY_CHANCE = 3.0
 class ClassGap:
     """A class whose mean probability is not its share of the rows."""
 
-    label: Any
+    label: Label
     probability: float
     share: float
 
@@ -73,7 +73,7 @@ class Evaluation:
     error
     """
 
-    def __init__(self, model: Any, *, all_rules: bool = False, threshold: float | None = None) -> None:
+    def __init__(self, model: Estimator, *, all_rules: bool = False, threshold: float | None = None) -> None:
         self.model, self.classifier, self.threshold = model, classifier_of(model), threshold
         self.classes = plain_labels(self.classifier.classes_)
         if threshold is not None and len(self.classes) != 2:
@@ -270,7 +270,7 @@ class Evaluation:
             rows.append([str(entry["label"]), *shares, f"{entry['rows']:,}"])
         return as_text(rows)
 
-    def to_dict(self, confidence: float = 0.95) -> dict[str, Any]:
+    def to_dict(self, confidence: float = 0.95) -> Params:
         """Return everything as values that JSON can hold."""
         found, labels = self.counts, self.labels
         document = {
@@ -293,18 +293,18 @@ class Evaluation:
         return {name: value for name, value in document.items() if value is not None}
 
 
-def rules_at_the_end(classifier: Any) -> RulesOverTime:
+def rules_at_the_end(classifier: Estimator) -> RulesOverTime:
     """Return what counts the errors of all rules at the end of training."""
     record = classifier.record_
     rules = rules_that_differ(len(classifier.classes_))
     return RulesOverTime(classifier, rules, [record.n_steps / record.n_examples])
 
 
-def _numbers(wrong: int, n: int, confidence: float) -> dict[str, Any]:
+def _numbers(wrong: int, n: int, confidence: float) -> Params:
     return {"error": wrong / n, "wrong": wrong, "rows": n, "interval": list(clopper_pearson(wrong, n, confidence))}
 
 
-def _log_probabilities(model: Any, X: RowsLike) -> Floats | None:
+def _log_probabilities(model: Estimator, X: RowsLike) -> Floats | None:
     """Return logarithms of probabilities, one column a class; None where there are no probabilities."""
     if not hasattr(model, "predict_proba"):
         return None

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from votron._util.plotting import MUTED, STYLE, pyplot
-from votron._util.types import Array, RowsLike
+from votron._util.types import Array, Estimator, RowsLike
 from votron.data import Examples
 from votron.evaluate.evaluation import Evaluation
 from votron.plots import ConfusionsDisplay, MistakesDisplay, ReliabilityDisplay, RulesDisplay
@@ -25,7 +25,7 @@ _COLUMNS = 20
 class EvaluationFigure:
     """The figure of an evaluation: what is drawn beside its counts, collected batch by batch."""
 
-    def __init__(self, classifier: Any) -> None:
+    def __init__(self, classifier: Estimator) -> None:
         self.rules = RulesOverTime(classifier) if has_moments(classifier) else None
         self.wrong = WrongRows(classifier, _MOST_IMAGES)
 
@@ -72,7 +72,7 @@ def displays_of(found: Evaluation) -> list[ReliabilityDisplay | RankingDisplay]:
     return displays
 
 
-def training_figure(rules: RulesDisplay, estimator: Any, heading: str) -> Any:
+def training_figure(rules: RulesDisplay, estimator: Estimator, heading: str) -> Any:
     """Draw the errors of the rules, and beside them mistakes and support, of one training."""
     plt = pyplot()
     with plt.rc_context(STYLE):

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from votron._util.types import Array, Floats, RowsLike
+from votron._util.types import Array, Estimator, Floats, RowsLike
 from votron.errors import VotronError
 
 __all__ = ["SCORES", "Score", "mean_auc"]
@@ -93,7 +93,7 @@ def mean_auc(known: Array, scores: Floats, sample_weight: Floats | None = None) 
     return float(np.mean(areas)) if areas else None
 
 
-def scores_of_classes(model: Any, X: RowsLike) -> Floats:
+def scores_of_classes(model: Estimator, X: RowsLike) -> Floats:
     """Return a column for each class, of two for the second: probabilities, or scores where there are none."""
     if hasattr(model, "predict_proba"):
         found = np.asarray(model.predict_proba(X))
@@ -102,7 +102,7 @@ def scores_of_classes(model: Any, X: RowsLike) -> Floats:
     return found.reshape(-1, 1) if found.ndim == 1 else found
 
 
-def without_scores(model: Any) -> bool:
+def without_scores(model: Estimator) -> bool:
     """Tell whether a fitted model has no scores of classes: none at all, or those of pairs of classes."""
     while hasattr(model, "steps") or hasattr(model, "best_estimator_"):
         model = model.steps[-1][1] if hasattr(model, "steps") else model.best_estimator_
@@ -113,7 +113,7 @@ def without_scores(model: Any) -> bool:
 def _scorer(name: str) -> Scorer:
     """Return scikit-learn's scorer, looked up when it is used."""
 
-    def measure(model: Any, X: RowsLike, y: Array, sample_weight: Floats | None) -> float:
+    def measure(model: Estimator, X: RowsLike, y: Array, sample_weight: Floats | None) -> float:
         from sklearn.metrics import get_scorer
 
         return float(get_scorer(name)(model, X, y, sample_weight=sample_weight))
@@ -121,7 +121,7 @@ def _scorer(name: str) -> Scorer:
     return measure
 
 
-def _roc_auc(model: Any, X: RowsLike, y: Array, sample_weight: Floats | None) -> float:
+def _roc_auc(model: Estimator, X: RowsLike, y: Array, sample_weight: Floats | None) -> float:
     if not hasattr(model, "predict_proba") and without_scores(model):
         raise VotronError("It has no scores of classes, which roc_auc needs (decision_function_shape='ovr').")
     scores, classes = scores_of_classes(model, X), np.asarray(model.classes_)
@@ -134,7 +134,7 @@ def _roc_auc(model: Any, X: RowsLike, y: Array, sample_weight: Floats | None) ->
     return area
 
 
-def _neg_log_loss(model: Any, X: RowsLike, y: Array, sample_weight: Floats | None) -> float:
+def _neg_log_loss(model: Estimator, X: RowsLike, y: Array, sample_weight: Floats | None) -> float:
     from sklearn.metrics import log_loss
 
     if not hasattr(model, "predict_proba"):

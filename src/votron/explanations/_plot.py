@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from votron._util.plotting import AGAINST, AXIS, FOR, IMAGE_SHAPES, MUTED, STYLE, plain, pyplot, title, write_name
 from votron._util.text import shortened
-from votron._util.types import Floats, Rows
+from votron._util.types import Axes, Floats, Rows
 from votron.errors import VotronError
 from votron.explanations._text import headline, named, terms_to_draw
 
@@ -21,7 +21,7 @@ _SPANS = 100
 _COLUMNS = 10
 
 
-def draw(found: Explanation, ax: Any, image_shape: tuple[int, int] | None) -> Any:
+def draw(found: Explanation, ax: Axes, image_shape: tuple[int, int] | None) -> Any:
     """Draw an explanation; see `Explanation.plot`."""
     plt = pyplot(screen=True)
     shape = _shape(found, image_shape)
@@ -74,7 +74,7 @@ def _note(terms: Terms) -> str:
 # -- bars -------------------------------------------------------------------------------------------------------------
 
 
-def _draw_columns(ax: Any, found: Explanation) -> str:
+def _draw_columns(ax: Axes, found: Explanation) -> str:
     """Draw what the value of each column does to the score."""
     shown = sorted(found.columns[:_COLUMNS], key=lambda effect: -effect.change)
     _bars(ax, [_cut(effect.name) for effect in shown], [effect.change for effect in shown])
@@ -83,7 +83,7 @@ def _draw_columns(ax: Any, found: Explanation) -> str:
     return f"What the score would lose with another row's value{votes}"
 
 
-def _bars(ax: Any, names: list[str], lengths: list[float]) -> Any:
+def _bars(ax: Axes, names: list[str], lengths: list[float]) -> Any:
     """Draw bars from 0 to either side, the first above; return where they are."""
     where = np.arange(len(names))[::-1]
     ax.barh(where, lengths, color=[FOR if length > 0 else AGAINST for length in lengths], height=0.62)
@@ -96,7 +96,7 @@ def _bars(ax: Any, names: list[str], lengths: list[float]) -> Any:
     return where
 
 
-def _draw_bars(ax: Any, found: Explanation, terms: Terms, shape: tuple[int, int] | None) -> str:
+def _draw_bars(ax: Axes, found: Explanation, terms: Terms, shape: tuple[int, int] | None) -> str:
     bars: list[tuple[str, float, int]] = []
     for positive in (True, False):
         for term in terms.side(positive):
@@ -123,7 +123,7 @@ def _cut(name: str) -> str:
     return shortened(name, _LONGEST)
 
 
-def _add_images(ax: Any, found: Explanation, bars: Any, where: Any, shape: tuple[int, int]) -> None:
+def _add_images(ax: Axes, found: Explanation, bars: Any, where: Any, shape: tuple[int, int]) -> None:
     """Put each example's image beside the end of its bar, and the row's own into the corner."""
     span = max((abs(share) for _, share, _ in bars), default=1.0)
     for (_, share, slot), y in zip(bars, where, strict=True):
@@ -134,7 +134,7 @@ def _add_images(ax: Any, found: Explanation, bars: Any, where: Any, shape: tuple
     _image(ax, _dense(found._pixels).reshape(shape), *corner, 54, coords="axes fraction")
 
 
-def _image(ax: Any, image: Floats, at: Any, offset: Any, points: float, coords: str = "data") -> None:
+def _image(ax: Axes, image: Floats, at: Any, offset: Any, points: float, coords: str = "data") -> None:
     from matplotlib.offsetbox import AnnotationBbox, OffsetImage
 
     zoom = points / max(image.shape)
@@ -159,7 +159,7 @@ def _dense(row: Rows) -> Floats:
 # -- pixels and votes -------------------------------------------------------------------------------------------------
 
 
-def _draw_pixels(ax: Any, found: Explanation, terms: Terms, shape: tuple[int, int]) -> str:
+def _draw_pixels(ax: Axes, found: Explanation, terms: Terms, shape: tuple[int, int]) -> str:
     """Draw what each pixel of an image adds to the score."""
     from matplotlib.colors import LinearSegmentedColormap
 
@@ -179,7 +179,7 @@ def _draw_pixels(ax: Any, found: Explanation, terms: Terms, shape: tuple[int, in
     return _note(terms)
 
 
-def _draw_history(ax: Any, history: tuple[History, ...]) -> None:
+def _draw_history(ax: Axes, history: tuple[History, ...]) -> None:
     """Draw what the vectors said over the time of training."""
     for i, (each, colour) in enumerate(zip(history, (FOR, AGAINST), strict=False)):
         spans = each.spans(min(_SPANS, max(1, each.n_steps)))

@@ -8,6 +8,7 @@ import numpy as np
 
 from votron._util.text import counted, shortened
 from votron._util.text_tables import as_text as table
+from votron._util.types import Params
 from votron.explanations.features import with_value
 
 if TYPE_CHECKING:
@@ -124,7 +125,7 @@ def _in_width(text: str) -> str:
 # -- for machines -----------------------------------------------------------------------------------------------------
 
 
-def rows_of(found: Explanation) -> list[dict[str, Any]]:
+def rows_of(found: Explanation) -> list[Params]:
     """Return a dict for each term, for the others together, and for each span of training that vectors voted in."""
     head = {"row": found.name, "label": plain(found.label), "against": plain(found.against)}
     out = []
@@ -160,7 +161,7 @@ def rows_of(found: Explanation) -> list[dict[str, Any]]:
     return [{**row, "missing": row.get("missing", False)} for row in out]
 
 
-def as_dict(found: Explanation) -> dict[str, Any]:
+def as_dict(found: Explanation) -> Params:
     """Return an explanation as JSON takes it."""
     return {
         "row": found.name,
@@ -185,8 +186,8 @@ def as_dict(found: Explanation) -> dict[str, Any]:
     }
 
 
-def _terms_dict(terms: Terms) -> dict[str, Any]:
-    sides: dict[str, Any] = {}
+def _terms_dict(terms: Terms) -> Params:
+    sides: Params = {}
     for name, positive in (("for", True), ("against", False)):
         n, share = terms.others(positive)
         sides[name] = [_term_dict(term, terms.kind) for term in terms.side(positive)]
@@ -195,7 +196,7 @@ def _terms_dict(terms: Terms) -> dict[str, Any]:
     return {"of": terms.words, "exact": terms.exact, "score": terms.score, **sides, **constant}
 
 
-def _term_dict(term: Term, kind: str) -> dict[str, Any]:
+def _term_dict(term: Term, kind: str) -> Params:
     head = {"name": term.name, "index": term.index, "share": term.share}
     about = ({"about": term.about} if term.about else {}) | ({"missing": True} if term.missing else {})
     if kind == "features":

@@ -10,7 +10,7 @@ from typing import Any, overload
 import numpy as np
 
 from votron._util.text import counted
-from votron._util.types import Floats, Index, Rows
+from votron._util.types import Axes, Floats, Index, Label, Params, Rows
 from votron.errors import VotronError
 from votron.explanations import _text
 from votron.explanations._sums import Sum
@@ -157,7 +157,7 @@ class History:
     (1, [-0.05, 0.12, 0.14])
     """
 
-    label: Any
+    label: Label
     sign: float
     born: Index
     survival: Index
@@ -231,7 +231,7 @@ class Explanation:
 
     row: int
     name: str
-    label: Any
+    label: Label
     against: Any
     predicted: Any
     score: float
@@ -249,7 +249,7 @@ class Explanation:
         """What the value of each column does to the score."""
         return () if self._effects is None else self._effects()
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> Params:
         return {**self.__dict__, "columns": self.columns, "_effects": None}
 
     @property
@@ -257,7 +257,7 @@ class Explanation:
         """The sums that there are."""
         return tuple(each for each in (self.examples, self.features) if each is not None)
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[Params]:
         """Return a dict for each term that is shown, and for the others together: the rows of `to_frame`."""
         return _text.rows_of(self)
 
@@ -265,11 +265,11 @@ class Explanation:
         """Return the terms as a pandas DataFrame; see `Explanations.to_frame`."""
         return framed(self.rows())
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Params:
         """Return everything as plain numbers, text, lists and dicts, as JSON takes them."""
         return _text.as_dict(self)
 
-    def plot(self, ax: Any = None, *, image_shape: tuple[int, int] | None = None) -> Any:
+    def plot(self, ax: Axes = None, *, image_shape: tuple[int, int] | None = None) -> Any:
         """Draw the largest terms, and beneath them how the vectors voted.
 
         Parameters
@@ -337,7 +337,7 @@ class Explanations(Sequence[Explanation]):
     def __iter__(self) -> Iterator[Explanation]:
         return iter(self._each)
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[Params]:
         """Return a dict for each term of each row: the rows of `to_frame`."""
         return [row for each in self for row in each.rows()]
 
@@ -353,11 +353,11 @@ class Explanations(Sequence[Explanation]):
         """
         return framed(self.rows())
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Params:
         """Return everything as plain numbers, text, lists and dicts, as JSON takes them."""
         return {"rows": [each.to_dict() for each in self]}
 
-    def plot(self, ax: Any = None, *, image_shape: tuple[int, int] | None = None) -> Any:
+    def plot(self, ax: Axes = None, *, image_shape: tuple[int, int] | None = None) -> Any:
         """Draw the only row; of several, draw each by itself: ``explanations[i].plot()``."""
         if len(self) != 1:
             raise VotronError(f"There are {len(self)} rows to draw: draw one, as in explanations[0].plot().")
@@ -370,7 +370,7 @@ class Explanations(Sequence[Explanation]):
         return f"<Explanations of {counted(len(self), 'row')}>"
 
 
-def framed(rows: list[dict[str, Any]]) -> Any:
+def framed(rows: list[Params]) -> Any:
     """Return rows as a pandas DataFrame."""
     try:
         import pandas as pd

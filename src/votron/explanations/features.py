@@ -14,7 +14,7 @@ from sklearn.frozen import FrozenEstimator
 from votron._util.frames import Frame, cell, columns_of, empty_cells, in_words, is_frame
 from votron._util.pipelines import classifier_of, steps_before
 from votron._util.text import first_of, shortened
-from votron._util.types import Classes, Floats, Index, Rows, RowsLike
+from votron._util.types import Classes, Estimator, Floats, Index, Rows, RowsLike
 from votron.explanations._sums import dense_row
 from votron.tables.text import hashed_words
 
@@ -193,7 +193,7 @@ def _after(step: Any, before: Features | None, X: RowsLike | None) -> Features |
     return found
 
 
-def _encoded(encoder: Any, X: RowsLike | None) -> Features:
+def _encoded(encoder: Estimator, X: RowsLike | None) -> Features:
     """Return the features of a table; hashed words are called by those of the rows X that they stand for."""
     names: list[str] = []
     encoded: list[tuple[Column, int] | None] = []
@@ -212,7 +212,7 @@ def _encoded(encoder: Any, X: RowsLike | None) -> Features:
 # -- the weights of linear models -------------------------------------------------------------------------------------
 
 
-def strongest_features(model: Any, top: int = 10, *, first: int = 0) -> dict[Any, list[tuple[str, float]]] | None:
+def strongest_features(model: Estimator, top: int = 10, *, first: int = 0) -> dict[Any, list[tuple[str, float]]] | None:
     """Return the features with the largest weights of each class, if a fitted model is linear.
 
     Parameters

@@ -10,7 +10,7 @@ import numpy as np
 from votron._util.frames import in_pandas
 from votron._util.pipelines import classifier_of, rows_for_classifier, steps_before
 from votron._util.text import counted
-from votron._util.types import Classes, Floats, Rows, RowsLike
+from votron._util.types import Classes, Estimator, Floats, Label, Labels, Rows, RowsLike
 from votron.errors import VotronError
 from votron.explanations._sums import Sums
 from votron.explanations.columns import ColumnEffects
@@ -23,7 +23,7 @@ __all__ = ["explain", "suspects"]
 
 
 def explain(
-    model: Any, X: Any, label: Any = None, against: Any = None, *, top: int | None = 5, first: int = 0
+    model: Estimator, X: RowsLike, label: Label = None, against: Any = None, *, top: int | None = 5, first: int = 0
 ) -> Explanations:
     """Explain the scores of rows by the examples, features and vectors that make them.
 
@@ -80,7 +80,7 @@ def check_are_rows(X: RowsLike) -> None:
         )
 
 
-def _checked(model: Any) -> Any:
+def _checked(model: Estimator) -> Any:
     if not hasattr(model, "explain"):
         raise VotronError(
             f"A fitted classifier of Votron, or a Pipeline that ends in one, can be explained. Got an object of type "
@@ -89,7 +89,7 @@ def _checked(model: Any) -> Any:
     return model
 
 
-def suspects(model: Any, top: int | None = None) -> Suspects:
+def suspects(model: Estimator, top: int | None = None) -> Suspects:
     """Return the training rows whose labels the record casts doubt on; see `VotedPerceptronClassifier.suspects`.
 
     Parameters
@@ -127,11 +127,11 @@ def suspects(model: Any, top: int | None = None) -> Suspects:
 def explained(
     form: Any,
     rows: Rows,
-    classes: Any,
+    classes: Labels,
     *,
     n_threads: int,
     rule: str,
-    label: Any,
+    label: Label,
     against: Any,
     top: int | None,
     first: int,
@@ -200,11 +200,11 @@ def _check_length(name: str, given: Any, what: str, n: int) -> None:
         raise VotronError(f"The {name!r} must have one for each {what}, {n:,} in all. Got {len(given):,} instead.")
 
 
-def _plain(label: Any) -> Any:
+def _plain(label: Label) -> Any:
     return label.item() if isinstance(label, np.generic) else label
 
 
-def _history(found: Sums, record: MistakeRecord | None, classes: Classes, label: Any) -> tuple[History, ...]:
+def _history(found: Sums, record: MistakeRecord | None, classes: Classes, label: Label) -> tuple[History, ...]:
     """Return how the vectors of each class scored a row; two classes have one vector, which speaks for the label."""
     if record is None:
         return ()
@@ -221,7 +221,7 @@ def _history(found: Sums, record: MistakeRecord | None, classes: Classes, label:
 class _Choice:
     """Which class of each row is explained, against which, and how vectors' scores make that score."""
 
-    def __init__(self, classes: Any, scores: Floats, ties_to_first: bool, label: Any, against: Any) -> None:
+    def __init__(self, classes: Labels, scores: Floats, ties_to_first: bool, label: Label, against: Any) -> None:
         n, k = len(scores), len(classes)
         self.predicted = labels_of(scores, ties_to_first=ties_to_first)
         if label is None and against is not None:
@@ -248,18 +248,18 @@ class _Choice:
         self.mixes[some, self.others[some]] = -1.0
 
 
-def _code(label: Any, classes: Any, name: str) -> int:
+def _code(label: Label, classes: Labels, name: str) -> int:
     known = classes.tolist()
     if label not in known:
         raise VotronError(f"The {name!r} must be a class of the model, of {known}. Got {label!r} instead.")
     return int(known.index(label))
 
 
-def _same(label: Any) -> VotronError:
+def _same(label: Label) -> VotronError:
     return VotronError(f"The 'label' and the class 'against' it must differ. Got {label!r} twice instead.")
 
 
-def support_labels(coefficients: Floats, classes: Any) -> list[str]:
+def support_labels(coefficients: Floats, classes: Labels) -> list[str]:
     """Return the class of each example, as far as its coefficients tell: above 0 they are for its own class."""
     if len(classes) == 2:
         return [str(classes[int(each > 0)]) for each in coefficients[0]]

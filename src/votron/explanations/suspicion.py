@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from votron._util.text_tables import as_text
-from votron._util.types import Floats, Index
+from votron._util.types import Floats, Index, Labels, Params
 from votron.explanations.explanation import framed
 from votron.record import MistakeRecord
 
@@ -73,7 +73,7 @@ class Suspects:
     def __len__(self) -> int:
         return len(self.row)
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[Params]:
         """Return a dict for each row: the rows of `to_frame`."""
         return [
             {
@@ -98,7 +98,7 @@ class Suspects:
         """
         return framed(self.rows())
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Params:
         """Return everything as plain numbers, text, lists and dicts, as JSON takes them."""
         return {"suspects": self.rows()}
 
@@ -115,7 +115,7 @@ class Suspects:
 
 
 def suspects_of(
-    record: MistakeRecord, classes: Any, top: int | None, row_names: dict[int, str], first: int = 0
+    record: MistakeRecord, classes: Labels, top: int | None, row_names: dict[int, str], first: int = 0
 ) -> Suspects:
     """Return the rows of a record, ranked by suspicion."""
     support, slot, n = record.support, record.slot, len(record.support)
@@ -182,7 +182,7 @@ def _claims(record: MistakeRecord, each: Floats, n_classes: int) -> tuple[Floats
     return own, other
 
 
-def _class(claims: Floats, classes: Any) -> Any:
+def _class(claims: Floats, classes: Labels) -> Any:
     if not claims.any():
         return None
     found = classes[int(claims.argmax())]

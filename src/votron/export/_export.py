@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from votron import __version__
 from votron._util.files import write_bytes
+from votron._util.types import Array, Estimator, Params
 from votron.errors import VotronError
 from votron.estimators._score_functions import Expansion, Linear
 from votron.estimators.base import LEAST_POSITIVE, VotronClassifier
@@ -27,7 +27,7 @@ from votron.products import squares
 _LABELS = {"i": "int64", "u": "int64", "b": "bool", "f": "double", "U": "string"}
 
 
-def to_onnx(model: Any, *, probabilities: bool = False) -> Any:
+def to_onnx(model: Estimator, *, probabilities: bool = False) -> Any:
     """Return a fitted model as an ONNX graph.
 
     A classifier becomes a graph with one input, ``X``, a tensor of doubles of shape (n, n_features). A pipeline with an
@@ -93,7 +93,7 @@ def to_onnx(model: Any, *, probabilities: bool = False) -> Any:
     return graph.model(__version__, f"{name} ({compact.rule_})", _facts(compact))
 
 
-def write_onnx(model: Any, path: str | os.PathLike[str], *, probabilities: bool = False) -> None:
+def write_onnx(model: Estimator, path: str | os.PathLike[str], *, probabilities: bool = False) -> None:
     """Write a fitted model as an ONNX file, whole or not at all.
 
     Parameters
@@ -124,7 +124,7 @@ def write_onnx(model: Any, path: str | os.PathLike[str], *, probabilities: bool 
         raise VotronError(f"Cannot write the ONNX file {os.fspath(path)!r}: {error.strerror}.") from error
 
 
-def _taken_apart(model: Any) -> tuple[list[Any], Any]:
+def _taken_apart(model: Estimator) -> tuple[list[Any], Any]:
     """Return the transformers before the classifier, and the classifier."""
     *before, classifier = _encoders.steps_of(model) or [None]
     if not isinstance(classifier, VotronClassifier):
@@ -136,7 +136,7 @@ def _taken_apart(model: Any) -> tuple[list[Any], Any]:
     return before, classifier
 
 
-def _compact(classifier: Any) -> CompactClassifier:
+def _compact(classifier: Estimator) -> CompactClassifier:
     compact: CompactClassifier = classifier.compact()
     if compact.form_ == "sequence":
         remedy = (
@@ -150,7 +150,7 @@ def _compact(classifier: Any) -> CompactClassifier:
     return compact
 
 
-def _slope(classifier: Any, compact: CompactClassifier) -> float:
+def _slope(classifier: Estimator, compact: CompactClassifier) -> float:
     """Return the slope of the scores, or say that there is none."""
     if not hasattr(compact, "predict_proba"):
         raise VotronError(
@@ -230,7 +230,7 @@ def _int64() -> Any:
     return import_onnx().TensorProto.INT64
 
 
-def _labels(classes: NDArray[Any]) -> tuple[str, NDArray[Any]]:
+def _labels(classes: Array) -> tuple[str, Array]:
     """Return the type of the labels in ONNX, and the labels."""
     if classes.dtype.kind == "O" and all(isinstance(label, str) for label in classes):
         return "string", classes
@@ -240,7 +240,7 @@ def _labels(classes: NDArray[Any]) -> tuple[str, NDArray[Any]]:
             "The classes of an exported model must be whole numbers below 2^63, text, truth values or floats. "
             f"Got {classes.tolist()[-1]!r} instead."
         )
-    types: dict[str, Any] = {"int64": np.int64, "double": np.float64, "bool": np.bool_, "string": np.object_}
+    types: Params = {"int64": np.int64, "double": np.float64, "bool": np.bool_, "string": np.object_}
     return kind, classes.astype(types[kind])
 
 

@@ -17,14 +17,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from votron._loops import dual as _loops
 from votron._loops._llvm import RowLoop
 from votron._util.arrays import chunks
 from votron._util.registry import Registry
 from votron._util.text import did_you_mean
-from votron._util.types import Floats, Index, Rows
+from votron._util.types import Array, Floats, Index, Rows, RowsLike
 from votron.errors import IndefiniteKernelError, NotRepresentableError, VotronError
 from votron.kernels.features import FeatureMap
 from votron.products import Products, Store, Traits, choose_products, describe
@@ -36,7 +35,7 @@ Term = Any
 """What a formula is made of: numbers, arrays, or parts of an expression to be exported."""
 
 
-def as_rows(X: Any) -> Rows:
+def as_rows(X: RowsLike) -> Rows:
     """Return a CSR matrix with sorted indices or a 2-d array."""
     if sp.issparse(X):
         X = sp.csr_matrix(X) if X.format != "csr" else X
@@ -137,7 +136,7 @@ class Kernel:
 
     # -- values -------------------------------------------------------------------------------------------------------
 
-    def __call__(self, X: Any, Y: Any = None) -> Floats:
+    def __call__(self, X: RowsLike, Y: Any = None) -> Floats:
         """Return the kernel values of each row of X with each row of Y (X itself by default)."""
         X = as_rows(X)
         Y = X if Y is None else as_rows(Y)
@@ -180,7 +179,7 @@ class Kernel:
             )
         return values
 
-    def diag(self, X: Any) -> Floats:
+    def diag(self, X: RowsLike) -> Floats:
         """Return K(x, x) for each row of X."""
         X = as_rows(X)
         self.check(X)
@@ -225,7 +224,7 @@ class Kernel:
             return np.asarray(self.formula(squares, squares, squares), dtype=np.float64) + np.zeros_like(squares)
 
     def from_dots(
-        self, dots: NDArray[Any], source: Index, low: int, high: int, terms: Floats, own: Floats, out: Floats
+        self, dots: Array, source: Index, low: int, high: int, terms: Floats, own: Floats, out: Floats
     ) -> None:
         """Fill ``out[k, low:high]`` from ``dots[source[k], low:high]``.
 
@@ -261,9 +260,7 @@ class Kernel:
         raise VotronError(f"{self!r} has no explicit feature map of finite size.")
 
 
-def pending_values(
-    kernel: Kernel, dots: NDArray[Any], source: Index, terms: Floats, own: Floats
-) -> _loops.Pending | None:
+def pending_values(kernel: Kernel, dots: Array, source: Index, terms: Floats, own: Floats) -> _loops.Pending | None:
     """Return what loops make kernel values of, from the arguments of ``from_dots``; None: the kernel has no steps."""
     steps = kernel.steps()
     if steps is None:

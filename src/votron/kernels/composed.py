@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from votron._util.types import Floats, Index, Rows
+from votron._util.types import Array, Floats, Index, Rows
 from votron.errors import VotronError
 from votron.kernels.base import Kernel, Step, Term
 from votron.products import Products, Traits, choose_products
@@ -99,7 +98,7 @@ class ComposedKernel(Kernel):
         return None if inside is None or outside is None else inside + outside
 
     def from_dots(
-        self, dots: NDArray[Any], source: Index, low: int, high: int, terms: Floats, own: Floats, out: Floats
+        self, dots: Array, source: Index, low: int, high: int, terms: Floats, own: Floats, out: Floats
     ) -> None:
         """Do the same where one of them has no steps."""
         if self.steps() is not None:

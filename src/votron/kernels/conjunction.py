@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from votron._loops._llvm import RowLoop
-from votron._util.types import Floats, Rows
+from votron._util.types import Array, Floats, Rows
 from votron.errors import NotRepresentableError, VotronError
 from votron.kernels.base import Kernel, Step, Term
 from votron.kernels.features import FeatureMap
@@ -52,7 +51,7 @@ class ConjunctionKernel(Kernel):
                 f"Got {ones:g} instead."
             )
 
-    def _powers(self, dots: NDArray[Any]) -> Floats:
+    def _powers(self, dots: Array) -> Floats:
         return np.where(dots <= self.LARGEST, np.ldexp(1.0, np.minimum(dots, self.LARGEST).astype(np.int32)), np.inf)
 
     def diagonal(self, squares: Floats) -> Floats:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 
-from votron._util.types import Floats
+from votron._util.types import Floats, RowsLike
 from votron.errors import VotronError
 from votron.products import squares
 
@@ -52,7 +52,7 @@ class FeatureMap:
         """Return the monomials in words."""
         return [" ".join(f"x{i + 1}" for i in chosen) or "1" for chosen in self.monomials]
 
-    def __call__(self, X: Any) -> Floats:
+    def __call__(self, X: RowsLike) -> Floats:
         """Return Φ of each row."""
         X = np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
         if X.shape[1] != self.n_features:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from votron._loops._llvm import RowLoop
-from votron._util.types import Floats, Index, Rows
+from votron._util.types import Array, Floats, Index, Rows
 from votron.errors import NotRepresentableError
 from votron.kernels.base import Kernel, Step, Term, negative_diagonal
 from votron.kernels.features import FeatureMap
@@ -102,7 +101,7 @@ class NormalizedKernel(Kernel):
         return None if inside is None else (*inside, Step(_divide, n_terms=1))
 
     def from_dots(
-        self, dots: NDArray[Any], source: Index, low: int, high: int, terms: Floats, own: Floats, out: Floats
+        self, dots: Array, source: Index, low: int, high: int, terms: Floats, own: Floats, out: Floats
     ) -> None:
         """Do the same where the kernel inside has no steps."""
         if self.steps() is not None:

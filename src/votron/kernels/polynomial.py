@@ -9,10 +9,9 @@ from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from votron._loops._llvm import RowLoop
-from votron._util.types import Floats
+from votron._util.types import Array, Floats
 from votron.errors import VotronError
 from votron.kernels.base import Kernel, Step, Term, check_number
 from votron.kernels.features import FeatureMap
@@ -68,7 +67,7 @@ class PolynomialKernel(Kernel):
         """Return gamma and coef0, if the degree is 1."""
         return (float(self.gamma), float(self.coef0)) if self.degree == 1 else None
 
-    def _powers(self, dots: NDArray[Any]) -> Floats:
+    def _powers(self, dots: Array) -> Floats:
         out = np.empty((1, len(dots)))
         self.from_dots(
             dots[None, :], np.zeros(1, dtype=np.int64), 0, len(dots), np.empty((0, 1)), np.empty((0, len(dots))), out

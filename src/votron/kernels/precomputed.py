@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from votron._util.arrays import chunks
-from votron._util.types import Floats
+from votron._util.types import Array, Floats, RowsLike
 from votron.errors import IndefiniteKernelError, VotronError
 from votron.kernels.base import ValueKernel, as_rows
 from votron.products import GramProducts, Products, Traits
@@ -33,7 +32,7 @@ class PrecomputedKernel(ValueKernel):
     reads_features: ClassVar[bool] = False
     pairwise: ClassVar[bool] = True
 
-    def __call__(self, X: Any, Y: Any = None) -> Floats:
+    def __call__(self, X: RowsLike, Y: Any = None) -> Floats:
         """Return the values as they are."""
         return np.asarray(as_rows(X), dtype=np.float64)
 
@@ -42,7 +41,7 @@ class PrecomputedKernel(ValueKernel):
         return GramProducts()
 
 
-def check_gram(K: NDArray[Any]) -> None:
+def check_gram(K: Array) -> None:
     """Refuse a matrix that is plainly no kernel's: not square or symmetric, a negative diagonal or 2×2 minor.
 
     Values may be rounded: as float32 numbers are, and whole numbers to the integer below.
@@ -65,7 +64,7 @@ def check_gram(K: NDArray[Any]) -> None:
         _check_minors(rows, diagonal, part.start, whole=K.dtype.kind in "iub")
 
 
-def _check_symmetric(rows: NDArray[np.float64], columns: NDArray[Any], start: int) -> None:
+def _check_symmetric(rows: Floats, columns: Array, start: int) -> None:
     gap = np.abs(rows - columns)
     if gap.max(initial=0.0) > SLACK * np.abs(rows).max(initial=0.0):
         i, j = map(int, np.unravel_index(int(np.argmax(gap)), gap.shape))
@@ -75,7 +74,7 @@ def _check_symmetric(rows: NDArray[np.float64], columns: NDArray[Any], start: in
         )
 
 
-def _check_minors(rows: NDArray[np.float64], diagonal: NDArray[np.float64], start: int, *, whole: bool) -> None:
+def _check_minors(rows: Floats, diagonal: Floats, start: int, *, whole: bool) -> None:
     mine = diagonal[start : start + len(rows)]
     with np.errstate(over="ignore"):  # the engine refuses such values, in words
         if whole:

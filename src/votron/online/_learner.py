@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from votron._util.text import did_you_mean
-from votron._util.types import Floats
+from votron._util.types import Floats, Labels, Params
 from votron.errors import IndefiniteKernelError, VotronError
 from votron.kernels import KERNELS, Kernel, make_kernel
 from votron.kernels.base import is_precomputed
@@ -126,7 +126,7 @@ class OnlinePerceptron(RiverClassifier):
         self._rounds: list[Round] = []
         announce()
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: Params) -> None:
         self.__dict__.update(state)
         announce()
 
@@ -164,7 +164,7 @@ class OnlinePerceptron(RiverClassifier):
         guess = self._guess_for(x)
         return 1 if finite(guess.dot(guess.read(x)), "The score") >= 0 else -1
 
-    def update(self, x: Example, y: Any, weight: float = 1.0) -> bool:
+    def update(self, x: Example, y: Labels, weight: float = 1.0) -> bool:
         """Accept an example with its label.
 
         Parameters

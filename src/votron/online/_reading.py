@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from votron._util.frames import is_named_series
 from votron._util.text import on_one_line, shortened
-from votron._util.types import Floats
+from votron._util.types import Floats, Labels
 from votron.errors import VotronError
 
 OWNER = "OnlinePerceptron"
@@ -38,7 +38,7 @@ def read_number(value: Any) -> float:
         return math.inf
 
 
-def read_label(y: Any) -> int:
+def read_label(y: Labels) -> int:
     """Return +1 or -1."""
     if read_number(y) in (1, -1):
         return int(y)
@@ -47,7 +47,7 @@ def read_label(y: Any) -> int:
     )
 
 
-def read_truth(y: Any) -> int:
+def read_truth(y: Labels) -> int:
     """Return +1 or -1 for labels as river has them."""
     if isinstance(y, Real | np.bool_) and y in (1, 0, -1):
         return 1 if y == 1 else -1

@@ -9,8 +9,9 @@ from __future__ import annotations
 import copy
 import inspect
 import sys
-from typing import Any, Self
+from typing import Self
 
+from votron._util.types import Labels, Params
 from votron.errors import VotronError
 from votron.online._reading import Example, read_truth
 
@@ -23,7 +24,7 @@ class RiverClassifier:
     _is_stochastic = False
     _mutable_attributes: frozenset[str] = frozenset()
 
-    def update(self, x: Example, y: Any, weight: float = 1.0) -> bool:
+    def update(self, x: Example, y: Labels, weight: float = 1.0) -> bool:
         """Accept an example."""
         raise NotImplementedError
 
@@ -31,7 +32,7 @@ class RiverClassifier:
         """Predict a label."""
         raise NotImplementedError
 
-    def learn_one(self, x: Example, y: Any, w: float = 1.0) -> None:
+    def learn_one(self, x: Example, y: Labels, w: float = 1.0) -> None:
         """Accept an example, as river's classifiers do.
 
         Parameters
@@ -68,7 +69,7 @@ class RiverClassifier:
             "classes, and with metrics of labels, such as Accuracy."
         )
 
-    def clone(self, new_params: dict[str, Any] | None = None, include_attributes: bool = False) -> Self:
+    def clone(self, new_params: Params | None = None, include_attributes: bool = False) -> Self:
         """Return a new learner with the same parameters, which has seen no example.
 
         Parameters
@@ -86,14 +87,14 @@ class RiverClassifier:
             return copy.deepcopy(self)
         return type(self)(**copy.deepcopy(self._get_params() | (new_params or {})))
 
-    def mutate(self, new_attrs: dict[str, Any]) -> None:
+    def mutate(self, new_attrs: Params) -> None:
         """Refuse to change parameters in place, as river does of all attributes that are not named mutable."""
         if new_attrs:
             raise VotronError(
                 f"The parameters of {type(self).__name__} cannot be changed once it is made: use clone({new_attrs!r})."
             )
 
-    def _get_params(self) -> dict[str, Any]:
+    def _get_params(self) -> Params:
         return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
 
     @property

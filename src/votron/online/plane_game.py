@@ -24,9 +24,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from votron._util.types import Floats
+
 __all__ = ["BrokenRule", "LongestGame", "PlaneRules"]
 
-Floats = NDArray[np.float64]
+Floats = Floats
 
 _CELLS = 800
 """Values of v across u that looking ahead tells from each other."""

@@ -6,7 +6,8 @@ import tomllib
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from typing import Any
+
+from votron._util.types import Params
 
 __all__ = ["Fact", "comparator", "facts", "label_facts", "label_source", "running_time", "source"]
 
@@ -29,7 +30,7 @@ class Fact:
 
 
 @cache
-def _papers() -> dict[str, Any]:
+def _papers() -> Params:
     return tomllib.loads(resources.files("votron.papers").joinpath("papers.toml").read_text(encoding="utf-8"))
 
 

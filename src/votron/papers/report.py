@@ -10,13 +10,14 @@ import base64
 from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from votron._util.files import write_text
 from votron._util.plotting import can_draw, png, save, svg_for_page
 from votron._util.text import counted, duration
+from votron._util.types import Params
 from votron.papers.disagreements import SHOWN_RULES, Disagreement, disagreements, shown_degree
 from votron.papers.figures import COUNT_TITLES, DASHES, WIDTHS, figure2, learning_curves
 from votron.papers.frontier_figure import draw
@@ -169,7 +170,7 @@ def _frontier_figure(made: Reproduction) -> str:
 # -- images that the rules disagree on --------------------------------------------------------------------------------
 
 
-def _cases(made: Reproduction) -> dict[str, Any]:
+def _cases(made: Reproduction) -> Params:
     """Return what the template needs about the images that the rules disagree on."""
     everything, data = disagreements(made.results), made.results.data
     right = [sum(case.right[r] for case in everything) for r in range(len(SHOWN_RULES))]
@@ -190,7 +191,7 @@ def _cases(made: Reproduction) -> dict[str, Any]:
     }
 
 
-def _bars(case: Disagreement) -> list[dict[str, Any]]:
+def _bars(case: Disagreement) -> list[Params]:
     """Return the votes of each class as bars."""
     most = sorted(case.shares, key=lambda label: -case.shares[label])[:MOST_CLASSES]
     shown = [label for label in case.shares if label in most or label == case.truth]

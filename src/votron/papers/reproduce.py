@@ -10,13 +10,13 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from votron._util.files import write_text
 from votron._util.resources import effective_threads
 from votron._util.text import duration
+from votron._util.types import Client, Params
 from votron.data import ImageSet
 from votron.errors import VotronError
 from votron.papers.claims import Claim, claims
@@ -107,7 +107,7 @@ def reproduce(
     folder: Path,
     *,
     command: str = "",
-    client: Any = None,
+    client: Client = None,
     quiet: bool = False,
 ) -> Reproduction:
     """Do the runs that are missing, and make tables and claims from all of them.
@@ -172,7 +172,7 @@ def reproduce(
     )
 
 
-def _runs(settings: Settings, data: ImageSet, store: Store, client: Any, quiet: bool) -> dict[int, list[RunResult]]:
+def _runs(settings: Settings, data: ImageSet, store: Store, client: Client, quiet: bool) -> dict[int, list[RunResult]]:
     """Return the runs that are needed, by degree."""
     keys = {
         degree: [
@@ -244,7 +244,7 @@ def write_tables(made: Reproduction, out: Path) -> list[Path]:
     return [out / name for name in contents]
 
 
-def _everything(made: Reproduction) -> dict[str, Any]:
+def _everything(made: Reproduction) -> Params:
     """Return what ``results.json`` has."""
     data = made.results.data
     return {

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from typing import Any
 
 import joblib
 
 from votron._util.progress import counting
 from votron._util.resources import available_memory, effective_threads
+from votron._util.types import Client
 from votron.data import ImageSet
 from votron.errors import VotronError
 from votron.papers.runs import RunKey, RunResult, perform
@@ -32,7 +32,7 @@ def perform_missing(
     store: Store,
     *,
     jobs: int | None = None,
-    client: Any = None,
+    client: Client = None,
     quiet: bool = False,
 ) -> dict[RunKey, RunResult]:
     """Return the results of runs: those in the store, and the others, which are done now and kept.
@@ -84,7 +84,7 @@ def perform_missing(
 
 
 @contextmanager
-def _backend(workers: int, data: ImageSet, client: Any) -> Iterator[None]:
+def _backend(workers: int, data: ImageSet, client: Client) -> Iterator[None]:
     """Choose who does the runs."""
     if client is None:
         with joblib.parallel_config(n_jobs=workers):

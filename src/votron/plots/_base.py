@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 from votron._util.plotting import STYLE, pyplot
+from votron._util.types import Axes, Estimator
 from votron.errors import VotronError
 
 
@@ -16,7 +17,7 @@ class Display:
     figure_: Any
     """The figure of it."""
 
-    def plot(self, ax: Any = None) -> Self:
+    def plot(self, ax: Axes = None) -> Self:
         """Draw on these axes, or on those of a new figure."""
         plt = pyplot(screen=True)
         with plt.rc_context(STYLE):
@@ -30,12 +31,12 @@ class Display:
         """Return width and height of a figure for it, in inches."""
         return 7.2, 4.6
 
-    def _draw(self, ax: Any) -> None:
+    def _draw(self, ax: Axes) -> None:
         """Draw."""
         raise NotImplementedError
 
 
-def check_offers(model: Any, method: str, display: str, what: str) -> None:
+def check_offers(model: Estimator, method: str, display: str, what: str) -> None:
     """Refuse a model that lacks what a display needs."""
     if not hasattr(model, method):
         raise VotronError(f"{display} is for {what}. Got a {type(model).__name__} without {method!r} instead.")

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from votron._util.types import Array, Estimator, Floats, RowsLike
 from votron.plots.images import WrongImagesDisplay, images_of
 from votron.plots.predictions import row_margins
 
@@ -26,20 +26,20 @@ class PredictedRow:
     """The line or the file that it is in, where that is known."""
     true: Any
     predicted: Any
-    X: Any
+    X: RowsLike
     """The row, as the data have it: an array, matrix or frame of one."""
-    image: NDArray[Any] | None
+    image: Array | None
     """The row as an image, if it is one."""
 
 
 class WrongRows:
     """The rows that are wrong by the most, of all batches."""
 
-    def __init__(self, estimator: Any, most: int) -> None:
+    def __init__(self, estimator: Estimator, most: int) -> None:
         self.estimator, self.most, self.n_wrong = estimator, most, 0
         self.kept: list[PredictedRow] = []
 
-    def add(self, batch: Any, X: Any, predicted: NDArray[Any]) -> None:
+    def add(self, batch: Any, X: RowsLike, predicted: Array) -> None:
         """Keep those of a batch, of which X are the rows as the classifier takes them."""
         wrong = np.flatnonzero(predicted != batch.y)
         if not len(wrong):
@@ -61,7 +61,7 @@ class WrongRows:
 
 
 def predicted_rows(
-    estimator: Any, batch: Any, X: Any, predicted: NDArray[Any], at: NDArray[Any], margins: NDArray[np.float64]
+    estimator: Estimator, batch: Any, X: RowsLike, predicted: Array, at: Array, margins: Floats
 ) -> list[PredictedRow]:
     """Return rows of a batch at these places, whose margins are known."""
     with_sure = hasattr(estimator, "predict_proba")
@@ -85,7 +85,7 @@ def predicted_rows(
     return found
 
 
-def rows_at(X: Any, at: Any) -> Any:
+def rows_at(X: RowsLike, at: Any) -> Any:
     """Return rows of an array, matrix or frame."""
     from sklearn.utils import _safe_indexing
 

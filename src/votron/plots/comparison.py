@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from votron._util.plotting import AXIS, FOR, GRID, INK, MUTED, plain, title, write_name
 from votron._util.text import shortened
-from votron._util.types import Index
+from votron._util.types import Axes, Index
 from votron.plots._base import Display
 
 __all__ = ["ComparisonDisplay"]
@@ -85,7 +85,7 @@ class ComparisonDisplay(Display):
         self.score_name, self.note, self.is_share = score_name, note, is_share
 
     @classmethod
-    def from_comparison(cls, comparison: Any, *, ax: Any = None) -> Self:
+    def from_comparison(cls, comparison: Any, *, ax: Axes = None) -> Self:
         """Draw what `votron.evaluate.compare` returned.
 
         Parameters
@@ -112,7 +112,7 @@ class ComparisonDisplay(Display):
     def _size(self) -> tuple[float, float]:
         return 10.2, 1.9 + 0.36 * len(self.names)
 
-    def _draw(self, ax: Any) -> None:
+    def _draw(self, ax: Axes) -> None:
         self.time_ax_ = _beside(ax)
         places, scale = np.arange(len(self.names))[::-1], 100.0 if self.is_share else 1.0
         low, high = self._limits()
@@ -144,7 +144,7 @@ class ComparisonDisplay(Display):
         pad = 0.06 * max(high - low, 1e-3)
         return low - pad, high + pad
 
-    def _draw_far_one(self, ax: Any, i: int, y: float, low: float, high: float) -> None:
+    def _draw_far_one(self, ax: Axes, i: int, y: float, low: float, high: float) -> None:
         """Draw an arrow to a classifier that is far away, with its score."""
         left, inside = self.highs[i] < self._limits()[0], 0.015 * (high - low)
         at, side = (low + inside, "left") if left else (high - inside, "right")
@@ -152,7 +152,7 @@ class ComparisonDisplay(Display):
         ax.plot([at], [y], "<" if left else ">", color=AXIS, markersize=8, clip_on=False, zorder=3)
         write_name(ax, words, MUTED, (at, y), (10 if left else -10, 0), ha=side, fontweight="normal")
 
-    def _draw_times(self, ax: Any, places: Index) -> None:
+    def _draw_times(self, ax: Axes, places: Index) -> None:
         train, predict = (np.maximum(each, _LEAST) for each in (self.train_seconds, self.predict_seconds))
         ax.hlines(places, np.minimum(train, predict), np.maximum(train, predict), color=GRID, linewidth=2.2, zorder=1)
         ax.plot(train, places, "o", color=INK, markersize=7, zorder=3)
@@ -170,7 +170,7 @@ class ComparisonDisplay(Display):
         ax.set_xlabel("● to train   ◇ to predict 1,000 rows")
 
 
-def _beside(ax: Any) -> Any:
+def _beside(ax: Axes) -> Any:
     """Return axes to the right of these, which become narrower."""
     spec = ax.get_subplotspec()
     if spec is None:
@@ -182,7 +182,7 @@ def _beside(ax: Any) -> Any:
     return ax.figure.add_subplot(right)
 
 
-def _style(ax: Any, places: Index) -> None:
+def _style(ax: Axes, places: Index) -> None:
     plain(ax)
     ax.grid(False, axis="y")
     ax.set_ylim(-0.6, len(places) - 0.4)

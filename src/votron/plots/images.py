@@ -9,11 +9,11 @@ from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from votron._util.pipelines import classifier_of
 from votron._util.plotting import AGAINST, AXIS, FOR, IMAGE_SHAPES, MUTED, title
 from votron._util.text import shortened
+from votron._util.types import Array, Axes, Estimator, Labels, RowsLike
 from votron.errors import VotronError
 from votron.plots._base import Display, check_offers
 from votron.plots.predictions import row_margins
@@ -29,7 +29,7 @@ class ImagesDisplay(Display):
 
     heading, note = "", ""
 
-    def __init__(self, images: NDArray[Any], columns: int | None = None):
+    def __init__(self, images: Array, columns: int | None = None):
         self.images = np.asarray(images)
         self.columns = min(_COLUMNS, max(_FEWEST_COLUMNS, len(self.images))) if columns is None else columns
 
@@ -44,7 +44,7 @@ class ImagesDisplay(Display):
     def _n_lines(self) -> int:
         return max(1, math.ceil(len(self.images) / self.columns))
 
-    def _draw(self, ax: Any) -> None:
+    def _draw(self, ax: Axes) -> None:
         for i, image in enumerate(self.images):
             line, column = divmod(i, self.columns)
             x, y = 1.16 * column, 1.5 * line
@@ -67,7 +67,7 @@ def _frame(x: float, y: float) -> Any:
     return Rectangle((x, y), 1, 1, fill=False, edgecolor=AXIS, linewidth=0.6)
 
 
-def images_of(rows: Any, image_shape: tuple[int, ...] | None) -> NDArray[Any]:
+def images_of(rows: RowsLike, image_shape: tuple[int, ...] | None) -> Array:
     """Return rows as images of this shape, or of one that so many features are known to have."""
     n = rows.shape[1]
     shape = IMAGE_SHAPES.get(n) if image_shape is None else tuple(image_shape)
@@ -109,15 +109,13 @@ class SupportImagesDisplay(ImagesDisplay):
 
     heading, note = "Support images", "their labels, and how many mistakes of all vectors were made on them"
 
-    def __init__(
-        self, images: NDArray[Any], labels: Sequence[Any], mistakes: Sequence[int], columns: int | None = None
-    ):
+    def __init__(self, images: Array, labels: Sequence[Any], mistakes: Sequence[int], columns: int | None = None):
         super().__init__(images, columns)
         self.labels, self.mistakes = list(labels), list(mistakes)
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, *, n: int = 40, image_shape: tuple[int, ...] | None = None, ax: Any = None
+        cls, estimator: Estimator, *, n: int = 40, image_shape: tuple[int, ...] | None = None, ax: Axes = None
     ) -> Self:
         """Draw the support images of a fitted model, those with the most mistakes.
 
@@ -173,7 +171,7 @@ class WrongImagesDisplay(ImagesDisplay):
 
     def __init__(
         self,
-        images: NDArray[Any],
+        images: Array,
         true: Sequence[Any],
         given: Sequence[Any],
         n_wrong: int | None = None,
@@ -188,13 +186,13 @@ class WrongImagesDisplay(ImagesDisplay):
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
-        X: Any,
-        y: Any,
+        estimator: Estimator,
+        X: RowsLike,
+        y: Labels,
         *,
         n: int = 40,
         image_shape: tuple[int, ...] | None = None,
-        ax: Any = None,
+        ax: Axes = None,
     ) -> Self:
         """Draw the images that a fitted classifier gets wrong; where it has scores, the most wrong first."""
         labels = np.asarray(y)
@@ -205,13 +203,13 @@ class WrongImagesDisplay(ImagesDisplay):
     @classmethod
     def from_predictions(
         cls,
-        y_true: Any,
-        y_pred: Any,
-        X: Any,
+        y_true: Labels,
+        y_pred: Labels,
+        X: RowsLike,
         *,
         n: int = 40,
         image_shape: tuple[int, ...] | None = None,
-        ax: Any = None,
+        ax: Axes = None,
     ) -> Self:
         """Draw the images whose predicted label is wrong, the first n.
 

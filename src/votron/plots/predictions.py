@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from votron._util.plotting import AGAINST, AXIS, EMPTY, FOR, INK, plain, title
 from votron._util.text import shortened
-from votron._util.types import Array, Floats
+from votron._util.types import Array, Axes, Estimator, Floats, Label, Labels, RowsLike
 from votron.errors import VotronError
 from votron.plots._base import Display, check_offers
 
@@ -40,16 +39,16 @@ class ConfusionsDisplay(Display):
     ([[1, 0], [1, 1]], ['a', 'b'])
     """
 
-    def __init__(self, counts: NDArray[Any], labels: Any):
+    def __init__(self, counts: Array, labels: Labels):
         self.counts, self.labels = np.asarray(counts), list(labels)
 
     @classmethod
-    def from_estimator(cls, estimator: Any, X: Any, y: Any, *, ax: Any = None) -> Self:
+    def from_estimator(cls, estimator: Estimator, X: RowsLike, y: Labels, *, ax: Axes = None) -> Self:
         """Draw the confusions of a fitted classifier, any of scikit-learn's, on labelled rows."""
         return cls.from_predictions(y, estimator.predict(X), ax=ax)
 
     @classmethod
-    def from_predictions(cls, y_true: Any, y_pred: Any, *, labels: Any = None, ax: Any = None) -> Self:
+    def from_predictions(cls, y_true: Labels, y_pred: Labels, *, labels: Labels = None, ax: Axes = None) -> Self:
         """Draw the confusions of predicted labels with the true ones.
 
         Parameters
@@ -71,7 +70,7 @@ class ConfusionsDisplay(Display):
         side = min(9.0, 2.6 + 0.42 * len(self.labels))
         return side + 0.9, side + 0.4
 
-    def _draw(self, ax: Any) -> None:
+    def _draw(self, ax: Axes) -> None:
         from matplotlib.colors import to_rgb
 
         n, of_row = len(self.labels), self.counts.sum(axis=1, keepdims=True)
@@ -93,7 +92,7 @@ class ConfusionsDisplay(Display):
         wrong, rows = int(self.counts.sum() - np.trace(self.counts)), int(self.counts.sum())
         title(ax, "Confusions", f"{wrong:,} of {rows:,} rows wrong; colours by shares of each row")
 
-    def _label(self, ax: Any, at: Any) -> None:
+    def _label(self, ax: Axes, at: Any) -> None:
         names = [shortened(str(self.labels[i]), _LONGEST) for i in at]
         plain(ax)
         ax.grid(False)
@@ -108,7 +107,7 @@ class ConfusionsDisplay(Display):
         ax.set_ylabel("true")
 
 
-def reliability_points(sure: Floats, right: NDArray[Any], bins: int = 10) -> tuple[Floats, Floats]:
+def reliability_points(sure: Floats, right: Array, bins: int = 10) -> tuple[Floats, Floats]:
     """Return mean probability, and the share that is right, in bins with equally many rows, by probability."""
     parts = np.array_split(np.argsort(sure, kind="stable"), min(bins, len(sure)))
     return np.array([sure[part].mean() for part in parts]), np.array([right[part].mean() for part in parts])
@@ -137,7 +136,7 @@ class ReliabilityDisplay(Display):
         self.probability, self.share, self.n_rows = np.asarray(probability), np.asarray(share), n_rows
 
     @classmethod
-    def from_estimator(cls, estimator: Any, X: Any, y: Any, *, n_bins: int = 10, ax: Any = None) -> Self:
+    def from_estimator(cls, estimator: Estimator, X: RowsLike, y: Labels, *, n_bins: int = 10, ax: Axes = None) -> Self:
         """Draw the reliability of a fitted classifier with ``predict_proba``, any of scikit-learn's."""
         check_offers(estimator, "predict_proba", cls.__name__, "classifiers that have probabilities")
         p = estimator.predict_proba(X)
@@ -145,7 +144,7 @@ class ReliabilityDisplay(Display):
 
     @classmethod
     def from_predictions(
-        cls, y_true: Any, y_proba: Any, *, classes: Any = None, n_bins: int = 10, ax: Any = None
+        cls, y_true: Labels, y_proba: Any, *, classes: Labels = None, n_bins: int = 10, ax: Axes = None
     ) -> Self:
         """Draw the reliability of probabilities.
 
@@ -173,7 +172,7 @@ class ReliabilityDisplay(Display):
     def _size(self) -> tuple[float, float]:
         return 5.6, 5.2
 
-    def _draw(self, ax: Any) -> None:
+    def _draw(self, ax: Axes) -> None:
         low = max(0.0, min(float(self.probability.min()), float(self.share.min())) - 0.03)
         ax.plot([0, 1], [0, 1], color=AXIS, linewidth=1, linestyle=(0, (4, 3)))
         ax.plot(self.probability, self.share, "o-", color=FOR, linewidth=1.8, markersize=5.5, clip_on=False, zorder=3)
@@ -202,13 +201,13 @@ class RankingDisplay(Display):
         The second class.
     """
 
-    def __init__(self, kind: Literal["roc", "precision-recall"], known: Array, scores: Floats, label: Any):
+    def __init__(self, kind: Literal["roc", "precision-recall"], known: Array, scores: Floats, label: Label):
         self.kind, self.known, self.scores, self.label = kind, known, scores, label
 
     def _size(self) -> tuple[float, float]:
         return 5.6, 5.2
 
-    def _draw(self, ax: Any) -> None:
+    def _draw(self, ax: Axes) -> None:
         from sklearn.metrics import PrecisionRecallDisplay, RocCurveDisplay
 
         curve = RocCurveDisplay if self.kind == "roc" else PrecisionRecallDisplay
@@ -249,13 +248,13 @@ class MarginsDisplay(Display):
         self.margins = np.asarray(margins, dtype=np.float64)
 
     @classmethod
-    def from_estimator(cls, estimator: Any, X: Any, y: Any, *, ax: Any = None) -> Self:
+    def from_estimator(cls, estimator: Estimator, X: RowsLike, y: Labels, *, ax: Axes = None) -> Self:
         """Draw the margins of a fitted classifier with ``decision_function`` on labelled rows."""
         check_offers(estimator, "decision_function", cls.__name__, "classifiers that have scores")
         return cls.from_predictions(y, estimator.decision_function(X), classes=estimator.classes_, ax=ax)
 
     @classmethod
-    def from_predictions(cls, y_true: Any, y_score: Any, *, classes: Any = None, ax: Any = None) -> Self:
+    def from_predictions(cls, y_true: Labels, y_score: Any, *, classes: Labels = None, ax: Axes = None) -> Self:
         """Draw the margins of scores.
 
         Parameters
@@ -272,7 +271,7 @@ class MarginsDisplay(Display):
         known = np.unique(y_true) if classes is None else np.asarray(classes)
         return cls(score_margins(np.asarray(y_true), np.asarray(y_score, dtype=np.float64), known)).plot(ax)
 
-    def _draw(self, ax: Any) -> None:
+    def _draw(self, ax: Axes) -> None:
         edges = np.histogram_bin_edges(self.margins, bins=40)
         step = edges[1] - edges[0]
         edges = step * np.arange(np.floor(edges[0] / step), np.ceil(edges[-1] / step) + 1)  # 0 is an edge
@@ -288,7 +287,7 @@ class MarginsDisplay(Display):
         title(ax, "Margins", f"{len(self.margins):,} rows; {wrong:,} of them at 0 or below")
 
 
-def score_margins(y: NDArray[Any], scores: Floats, classes: NDArray[Any]) -> Floats:
+def score_margins(y: Array, scores: Floats, classes: Array) -> Floats:
     """Return by how much the true label leads; one that there is no score for is behind by the best score."""
     own = y[:, None] == classes[None, :]
     if scores.ndim == 1 or scores.shape[1] == 1:
@@ -302,7 +301,7 @@ def score_margins(y: NDArray[Any], scores: Floats, classes: NDArray[Any]) -> Flo
     return np.asarray(np.where(np.isfinite(true), true, 0.0) - other)
 
 
-def row_margins(estimator: Any, X: Any, y: NDArray[Any]) -> Floats:
+def row_margins(estimator: Estimator, X: RowsLike, y: Array) -> Floats:
     """Return by how much the true labels of rows lead; 0 of a classifier without scores."""
     if not hasattr(estimator, "decision_function"):
         return np.zeros(len(y))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+from votron._util.types import Axes, Estimator, Labels, RowsLike
 from votron.errors import VotronError
 from votron.plots._base import Display, check_offers
 
@@ -33,7 +34,7 @@ class CertificateDisplay(Display):
         self.certificate = certificate
 
     @classmethod
-    def from_estimator(cls, estimator: Any, X: Any, y: Any, *, ax: Any = None, **options: Any) -> Self:
+    def from_estimator(cls, estimator: Estimator, X: RowsLike, y: Labels, *, ax: Axes = None, **options: Any) -> Self:
         """Compute the certificate of a fitted model on its training data, and draw it.
 
         Parameters
@@ -51,7 +52,7 @@ class CertificateDisplay(Display):
 
         return cls(certify(estimator, X, y, **options)).plot(ax)
 
-    def plot(self, ax: Any = None) -> Self:
+    def plot(self, ax: Axes = None) -> Self:
         """Draw on these axes, or on those of a new figure."""
         self.ax_ = self.certificate.plot(ax)
         self.figure_ = self.ax_.figure
@@ -84,7 +85,13 @@ class ExplanationDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, X: Any, *, image_shape: tuple[int, int] | None = None, ax: Any = None, **options: Any
+        cls,
+        estimator: Estimator,
+        X: RowsLike,
+        *,
+        image_shape: tuple[int, int] | None = None,
+        ax: Axes = None,
+        **options: Any,
     ) -> Self:
         """Explain the one row of X, and draw it.
 
@@ -107,7 +114,7 @@ class ExplanationDisplay(Display):
             raise VotronError(f"{cls.__name__} shows one row, as in X[[7]]. Got {len(found):,} rows instead.")
         return cls(found[0], image_shape).plot(ax)
 
-    def plot(self, ax: Any = None) -> Self:
+    def plot(self, ax: Axes = None) -> Self:
         """Draw on these axes, or on those of a new figure."""
         self.ax_ = self.explanation.plot(ax, image_shape=self.image_shape)
         self.figure_ = self.ax_.figure

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from votron._util.pipelines import classifier_of, rows_for_classifier
 from votron._util.plotting import AXIS, COLOURS, name_ends, plain, title
-from votron._util.types import Floats, Index
+from votron._util.types import Array, Axes, Estimator, Floats, Index, Labels, RowsLike
 from votron.errors import VotronError
 from votron.plots._base import Display, check_offers
 from votron.record import MistakeRecord, labels_of
@@ -41,7 +41,7 @@ def rule_words(rule: Any) -> str:
     return f"{name}, normalised" if normalised else str(name)
 
 
-def has_moments(classifier: Any) -> bool:
+def has_moments(classifier: Estimator) -> bool:
     """Tell whether a fitted classifier keeps a record from which each moment of its training can be read."""
     return hasattr(classifier, "record_") and hasattr(classifier, "staged_decision_function")
 
@@ -50,14 +50,14 @@ class RulesOverTime:
     """How often each rule errs after so many epochs, counted batch by batch; each takes one scan over the record."""
 
     def __init__(
-        self, estimator: Any, rules: Iterable[Any] | None = None, epochs: Iterable[float] | None = None
+        self, estimator: Estimator, rules: Iterable[Any] | None = None, epochs: Iterable[float] | None = None
     ) -> None:
         self.estimator, self.n, record = estimator, 0, estimator.record_
         self.epochs = moments_within(record) if epochs is None else moments_of(record, estimator.n_epochs_, epochs)
         chosen = rule_choices() if rules is None else [rules] if isinstance(rules, str) else rules
         self.wrong: dict[Any, Index] = {rule: np.zeros(len(self.epochs), dtype=np.int64) for rule in chosen}
 
-    def add(self, X: Any, y: NDArray[Any]) -> None:
+    def add(self, X: RowsLike, y: Array) -> None:
         """Count a batch, of rows as the classifier takes them."""
         stages = self.estimator.staged_decision_function(X, at=self.epochs, rules=list(self.wrong))
         for moment, (_, scores) in enumerate(stages):
@@ -107,7 +107,14 @@ class RulesDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, X: Any, y: Any, *, at: Iterable[float] | None = None, rules: Any = None, ax: Any = None
+        cls,
+        estimator: Estimator,
+        X: RowsLike,
+        y: Labels,
+        *,
+        at: Iterable[float] | None = None,
+        rules: Any = None,
+        ax: Axes = None,
     ) -> Self:
         """Draw the errors of a fitted model on labelled rows, from one scan over its record.
 
@@ -128,7 +135,7 @@ class RulesDisplay(Display):
         counts.add(rows, np.asarray(y))
         return cls(counts.epochs, counts.errors, counts.n).plot(ax)
 
-    def _draw(self, ax: Any) -> None:
+    def _draw(self, ax: Axes) -> None:
         ends = {}
         for i, (rule, errors) in enumerate(self.errors.items()):
             colour = COLOURS[i % len(COLOURS)]
@@ -172,7 +179,7 @@ class VotesDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, X: Any, *, at: Iterable[float] | None = None, top: int = 4, ax: Any = None
+        cls, estimator: Estimator, X: RowsLike, *, at: Iterable[float] | None = None, top: int = 4, ax: Axes = None
     ) -> Self:
         """Draw the votes of a fitted model on the one row of X.
 
@@ -201,7 +208,7 @@ class VotesDisplay(Display):
         found = dict(zip(model.classes_.tolist(), by_class.T, strict=True))
         return cls([epoch for epoch, _ in stages], found, top).plot(ax)
 
-    def _draw(self, ax: Any) -> None:
+    def _draw(self, ax: Axes) -> None:
         order = sorted(self.votes, key=lambda label: -self.votes[label][-1])
         ends = {}
         for i, label in enumerate(order):
@@ -247,7 +254,7 @@ class MistakesDisplay(Display):
         self.mistakes, self.support = np.asarray(mistakes), np.asarray(support)
 
     @classmethod
-    def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
+    def from_estimator(cls, estimator: Estimator, *, ax: Axes = None) -> Self:
         """Draw what the record of a fitted model counts; no data are needed.
 
         Parameters
@@ -260,7 +267,7 @@ class MistakesDisplay(Display):
         return cls.of(estimator).plot(ax)
 
     @classmethod
-    def of(cls, estimator: Any) -> Self:
+    def of(cls, estimator: Estimator) -> Self:
         """Return the display of a fitted model, not drawn."""
         model = classifier_of(estimator)
         check_offers(model, "record_", cls.__name__, _VOTED)
@@ -272,7 +279,7 @@ class MistakesDisplay(Display):
         support = np.searchsorted(np.sort(firsts), times, side="right")
         return cls(epochs, mistakes, support)
 
-    def _draw(self, ax: Any) -> None:
+    def _draw(self, ax: Axes) -> None:
         counts = {"mistakes": self.mistakes, "support": self.support}
         ends = {}
         for (name, values), colour in zip(counts.items(), (COLOURS[5], COLOURS[6]), strict=True):
@@ -285,7 +292,7 @@ class MistakesDisplay(Display):
         title(ax, "Mistakes and support", "so far: mistakes of all vectors, and rows that they were made on")
 
 
-def epoch_axis(ax: Any, epochs: Floats) -> None:
+def epoch_axis(ax: Axes, epochs: Floats) -> None:
     """Make the x axis one of epochs, logarithmic where they are far from one another."""
     low, high = float(epochs[0]), float(epochs[-1])
     plain(ax)
@@ -296,7 +303,7 @@ def epoch_axis(ax: Any, epochs: Floats) -> None:
         _number_ticks(ax.xaxis, low, high)
 
 
-def error_axis(ax: Any, errors: Floats) -> None:
+def error_axis(ax: Axes, errors: Floats) -> None:
     """Make the y axis one of errors in per cent, logarithmic where none is 0 and they are far from one another."""
     ax.set_ylabel("error, %")
     low, high = 100 * float(errors.min()), 100 * float(errors.max())

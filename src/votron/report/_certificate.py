@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from votron._util.pages import markup
 from votron._util.plotting import can_draw, pyplot
 from votron._util.text import percent, shortened
+from votron._util.types import Params
 from votron.plots import CertificateDisplay
 from votron.report._figures import drawn
 from votron.report.findings import Findings, Origin
@@ -21,7 +21,7 @@ _MOST_BOUNDS = 20
 """Bounds of a picture: the theorems here give a predictor fewer."""
 
 
-def certificate(of: Findings, origin: Origin) -> dict[str, Any]:
+def certificate(of: Findings, origin: Origin) -> Params:
     """Return what the theorems guarantee, or why nothing is said about it."""
     if not hasattr(of.classifier, "_evidence"):
         return {"found": False, "without": type(of.classifier).__name__}

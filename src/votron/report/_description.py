@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from votron._util.frames import columns_of, floats_of, in_pandas, kind_of, missing_in
 from votron._util.text import counted, on_one_line, percent, plain_number, shortened
+from votron._util.types import Series
 from votron.data import Examples
 
 _MOST_VALUES = 10_000
@@ -31,7 +32,7 @@ class Column:
     values: Counter[Any] | None = field(default_factory=Counter)
     """How often each value occurs; None where there are too many."""
 
-    def add(self, column: Any) -> None:
+    def add(self, column: Series) -> None:
         """Count a batch."""
         gone = missing_in(column)
         self.missing += int(gone.sum())

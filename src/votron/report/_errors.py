@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from votron._util.pages import markup, name_of
 from votron._util.pipelines import weighs_classes
 from votron._util.plotting import can_draw
 from votron._util.text import counted, joined, percent, percent_range
+from votron._util.types import Params
 from votron.evaluate.confusion import clopper_pearson
 from votron.evaluate.figures import displays_of
 from votron.plots import MistakesDisplay, ReliabilityDisplay
@@ -25,7 +24,7 @@ _MOST_PAIRS = 15
 _MOST_GAPS = 3
 
 
-def errors(found: Findings) -> dict[str, Any]:
+def errors(found: Findings) -> Params:
     """Return the errors by class, and by rule."""
     labels = found.labels
     right = np.diag(found.counts.matrix(labels)).tolist()
@@ -66,7 +65,7 @@ def _by_rule(found: Findings) -> list[list[str]]:
     ]
 
 
-def confusions(found: Findings) -> dict[str, Any]:
+def confusions(found: Findings) -> Params:
     """Return which label is taken for which: all of them, or the most frequent."""
     most, labels = found.counts.largest(), found.labels
     if len(labels) > _MOST_CLASSES:
@@ -79,7 +78,7 @@ def confusions(found: Findings) -> dict[str, Any]:
     return {"largest": [], "named": joined(named) if named else "", "names": names, "matrix": matrix}
 
 
-def _cells(i: int, counts: list[int]) -> list[dict[str, Any]]:
+def _cells(i: int, counts: list[int]) -> list[Params]:
     """Return a row of the confusions, with the strength of the colours by shares of the true label."""
     cells = []
     for j, n in enumerate(counts):
@@ -89,10 +88,10 @@ def _cells(i: int, counts: list[int]) -> list[dict[str, Any]]:
     return cells
 
 
-def probabilities(found: Findings, origin: Origin) -> dict[str, Any]:
+def probabilities(found: Findings, origin: Origin) -> Params:
     """Return how far the probabilities can be trusted, and the curves of scores."""
     (sure, right), gaps = found.evaluation.sureness(), found.evaluation.gaps()
-    part: dict[str, Any] = {"sure": None, "bins": [], **_figures(found)}
+    part: Params = {"sure": None, "bins": [], **_figures(found)}
     if not len(sure):
         return part
     mean, share = float(sure.mean()), float(right.mean())
@@ -113,9 +112,9 @@ def probabilities(found: Findings, origin: Origin) -> dict[str, Any]:
     }
 
 
-def _figures(found: Findings) -> dict[str, Any]:
+def _figures(found: Findings) -> Params:
     """Return reliability, and of two classes the ROC and the precision-recall curve."""
-    figures: dict[str, Any] = {"reliability": "", "curves": []}
+    figures: Params = {"reliability": "", "curves": []}
     for display in displays_of(found.evaluation) if can_draw() else ():
         if isinstance(display, ReliabilityDisplay):
             points = zip(display.probability, display.share, strict=True)

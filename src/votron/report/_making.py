@@ -14,6 +14,7 @@ from typing import Any
 from votron import __version__
 from votron._util.pipelines import steps_before, summary_of
 from votron._util.text import counted, duration, shortened, utc_now
+from votron._util.types import Params
 from votron.estimators.base import VotronClassifier
 from votron.report.findings import Findings, Origin
 
@@ -26,7 +27,7 @@ _LONGEST = 400
 # -- the model --------------------------------------------------------------------------------------------------------
 
 
-def model(found: Findings, origin: Origin) -> dict[str, Any]:
+def model(found: Findings, origin: Origin) -> Params:
     """Return what the model is, its size, and its speed on these rows."""
     classifier = found.classifier
     facts = {"Classifier": type(classifier).__name__}
@@ -62,7 +63,7 @@ def in_words(value: Any) -> str:
 # -- how it was made --------------------------------------------------------------------------------------------------
 
 
-def made(found: Findings, origin: Origin) -> dict[str, Any]:
+def made(found: Findings, origin: Origin) -> Params:
     """Return commands, versions, digests and the time."""
     facts: dict[str, str] = {"Report": f"{utc_now()}, in {duration(time.monotonic() - found.started)}"}
     facts["By"] = ", ".join([f"Votron {__version__}", f"Python {platform.python_version()}", *map(_version, _PACKAGES)])

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from votron._util.pages import Picture, name_of
 from votron._util.text import on_one_line, shortened
-from votron._util.types import Array, Floats
+from votron._util.types import Array, Floats, Params
 from votron.errors import VotronError
 from votron.explanations import Explanation, Terms, explain, strongest_features
 from votron.explanations._text import named, terms_to_draw
@@ -26,7 +24,7 @@ _Entry = tuple[str, float, Picture | None]
 """Name, value and image of a bar."""
 
 
-def reasons(found: Findings) -> dict[str, Any]:
+def reasons(found: Findings) -> Params:
     """Return why a few rows have their labels: two that are most wrong, and a typical one that is right."""
     chosen: list[tuple[str, PredictedRow]] = []
     for row in found.wrong.kept:
@@ -52,9 +50,9 @@ def _explained(found: Findings, row: PredictedRow) -> Explanation | None:
         return None
 
 
-def _card(found: Findings, kind: str, row: PredictedRow, why: Explanation) -> dict[str, Any]:
+def _card(found: Findings, kind: str, row: PredictedRow, why: Explanation) -> Params:
     """Return an explanation of a row: its columns or largest terms as bars, or its pixels as a picture."""
-    card: dict[str, Any] = {"kind": kind, "row": row, "against": why.against, "bars": [], "sum": "", "pixels": None}
+    card: Params = {"kind": kind, "row": row, "against": why.against, "bars": [], "sum": "", "pixels": None}
     card["image"] = None if row.image is None else picture(row.image, f"Row {row.number}, {name_of(row.true)}")
     card["about"] = shortened(values_of(row.X), 4 * _NAME)
     card["votes"] = _votes(why)
@@ -75,7 +73,7 @@ def _card(found: Findings, kind: str, row: PredictedRow, why: Explanation) -> di
     return card
 
 
-def _bars(entries: list[_Entry]) -> list[dict[str, Any]]:
+def _bars(entries: list[_Entry]) -> list[Params]:
     """Return bars that go to the right or to the left, with their names and values."""
     largest = max((abs(share) for _, share, _ in entries), default=0.0) or 1.0
     return [
@@ -90,7 +88,7 @@ def _bars(entries: list[_Entry]) -> list[dict[str, Any]]:
     ]
 
 
-def _weight_bars(features: list[tuple[str, float]]) -> list[dict[str, Any]]:
+def _weight_bars(features: list[tuple[str, float]]) -> list[Params]:
     return _bars([(name, weight, None) for name, weight in features])
 
 

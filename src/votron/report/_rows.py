@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import base64
-from typing import Any
 
 from votron._util.frames import columns_of, is_missing
 from votron._util.pages import Picture, name_of
 from votron._util.plotting import png
 from votron._util.text import counted, on_one_line, percent, shortened
-from votron._util.types import Array, RowsLike
+from votron._util.types import Array, Params, RowsLike
 from votron.plots.batches import PredictedRow
 from votron.report.findings import Findings
 
@@ -19,7 +18,7 @@ _LARGEST_IMAGE = 96
 """Pixels of a side up to which images are shown as they are."""
 
 
-def data(found: Findings) -> dict[str, Any]:
+def data(found: Findings) -> Params:
     """Return what the data are like."""
     about = found.description
     sentences, columns = about.sentences(), list((about.columns or {}).values())
@@ -44,7 +43,7 @@ def _classes(found: Findings) -> str:
     return f"{counted(len(entries), 'class', 'classes')} occur{'s' if len(entries) == 1 else ''}: {named}{more}."
 
 
-def wrong(found: Findings) -> dict[str, Any]:
+def wrong(found: Findings) -> Params:
     """Return the rows that are wrong by the most: images as a sheet, others as a table."""
     kept, n = found.wrong.kept, found.wrong.n_wrong
     if kept and kept[0].image is not None:
@@ -74,7 +73,7 @@ def _wrong_cells(row: PredictedRow) -> dict[str, str]:
     }
 
 
-def _labelled_image(row: PredictedRow, image: Array) -> dict[str, Any]:
+def _labelled_image(row: PredictedRow, image: Array) -> Params:
     place = row.place or f"row {row.number:,}"
     alt = f"{place}: {name_of(row.true)}, taken for {name_of(row.predicted)}"
     return {

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from votron._util.frames import is_frame, plain_labels
 from votron._util.pipelines import classifier_of, rows_for_classifier
+from votron._util.types import Array, Estimator, Labels, RowsLike
 from votron.data import Examples
 from votron.errors import VotronError
 from votron.evaluate.evaluation import Evaluation
@@ -56,11 +56,11 @@ class Origin:
 class Findings:
     """What a model does on labelled rows, counted batch by batch."""
 
-    def __init__(self, model: Any, confidence: float = 0.95) -> None:
+    def __init__(self, model: Estimator, confidence: float = 0.95) -> None:
         self.model, self.confidence = model, confidence
         self.classifier = classifier_of(model)
         check_is_fitted(self.classifier)
-        self.classes: NDArray[Any] = np.asarray(self.classifier.classes_)
+        self.classes: Array = np.asarray(self.classifier.classes_)
         self.evaluation = Evaluation(self.classifier)
         self.counts = self.evaluation.counts
         self.rules: RulesOverTime | None = None
@@ -94,7 +94,7 @@ class Findings:
         self.wrong.add(batch, X, predicted)
         self._keep_right(batch, X, predicted)
 
-    def _keep_right(self, batch: Examples, X: Any, predicted: NDArray[Any]) -> None:
+    def _keep_right(self, batch: Examples, X: RowsLike, predicted: Array) -> None:
         """Keep a right row of a batch whose margin is in the middle."""
         y = np.asarray(batch.y)
         right = np.flatnonzero(predicted == y)
@@ -115,9 +115,9 @@ class Findings:
         return sorted(self.right, key=lambda row: row.margin)[len(self.right) // 2] if self.right else None
 
 
-def batches_of(X: Any, y: Any, image_shape: tuple[int, ...] | None = None) -> Iterator[Examples]:
+def batches_of(X: RowsLike, y: Labels, image_shape: tuple[int, ...] | None = None) -> Iterator[Examples]:
     """Yield data in memory as batches."""
-    rows: Any = X if hasattr(X, "shape") else np.asarray(X)
+    rows: RowsLike = X if hasattr(X, "shape") else np.asarray(X)
     rows = rows.tocsr() if sp.issparse(rows) else rows
     labels = plain_labels(y)
     if labels.ndim != 1 or len(labels) != rows.shape[0]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from votron import __version__
 from votron._util.files import write_text
@@ -13,6 +12,7 @@ from votron._util.pages import name_of, render
 from votron._util.pipelines import weighs_classes
 from votron._util.plotting import IMAGE_SHAPES, can_draw
 from votron._util.text import counted, percent, percent_range, utc_now
+from votron._util.types import Estimator, Labels, Params, RowsLike
 from votron.errors import VotronError
 from votron.estimators.base import VotronClassifier
 from votron.evaluate.confusion import rarest_in_words
@@ -26,9 +26,9 @@ NO_FIGURES = 'The figures are left out, for they need matplotlib: pip install "v
 
 
 def write_report(
-    model: Any,
-    X: Any,
-    y: Any,
+    model: Estimator,
+    X: RowsLike,
+    y: Labels,
     path: str | os.PathLike[str],
     *,
     title: str | None = None,
@@ -153,7 +153,7 @@ def _cards(found: Findings) -> list[tuple[str, str, str]]:
     return cards if area is None else [*cards, ("AUC", f"{area:.4f}", "area under the ROC curve")]
 
 
-def _parts(found: Findings, origin: Origin) -> Iterator[tuple[str, str, dict[str, Any]]]:
+def _parts(found: Findings, origin: Origin) -> Iterator[tuple[str, str, Params]]:
     """Yield the parts of the page: key, which is the name of its template, heading, and what the template shows."""
     yield "data", "Data", _rows.data(found)
     yield "errors", "Errors", _errors.errors(found)

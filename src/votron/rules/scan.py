@@ -7,7 +7,7 @@ block's rows, added to the scores of the vectors that are alive.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from votron._loops import dual as _loops
 from votron._util.arrays import chunks, rows_in_bytes
-from votron._util.types import Floats, Index, Rows
+from votron._util.types import Floats, Index, Rows, RowsLike
 from votron.blocks import DotCache, KernelBlock
 from votron.errors import NotRepresentableError
 from votron.kernels import Kernel
@@ -256,7 +256,7 @@ def row_draws(X: Rows, seed: int) -> Floats:
     out = np.empty(X.shape[0])
     start = np.uint64(seed % 2**64)
     for part in chunks(X.shape[0], rows_in_bytes(X)):
-        rows: Any = X[part]
+        rows: RowsLike = X[part]
         if sp.issparse(rows):
             indptr, indices = rows.indptr.astype(np.int64), rows.indices.astype(np.int64)
             _loops.hash_sparse(indptr, indices, rows.data.astype(np.float64), start, out[part])

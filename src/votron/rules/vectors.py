@@ -9,10 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from votron._util.resources import Team, team
-from votron._util.types import Floats, Index, Rows
+from votron._util.types import Array, Floats, Index, Params, Rows
 from votron.blocks import terms_of
 from votron.errors import VotronError
 from votron.kernels import Kernel
@@ -120,7 +119,7 @@ class Vectors:
     support_rows: Rows
     seed: int = 0
     holdout: HoldoutCurve | None = None
-    _packed: dict[str, Any] = field(default_factory=dict, repr=False)
+    _packed: Params = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         """Check that the rows are those of the record."""
@@ -180,7 +179,7 @@ class Vectors:
         found.check(self)
         return found.expansion(self, normalized)
 
-    def holdout_curve(self, X: Rows, codes: NDArray[Any], *, n_threads: int = 1) -> HoldoutCurve:
+    def holdout_curve(self, X: Rows, codes: Array, *, n_threads: int = 1) -> HoldoutCurve:
         """Find, in one scan over held-out rows, the times whose vectors err least on them."""
         record = self.record
         ready = self._ready(X)

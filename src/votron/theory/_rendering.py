@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from textwrap import fill, shorten
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from votron._util.text_tables import as_text as aligned
+from votron._util.types import Params
 from votron.theory.evidence import Assumption, Measured
 from votron.theory.statements import ESTIMATE, FACT, GUARANTEE
 
@@ -284,7 +285,7 @@ def in_full(found: Certificate) -> str:
 # -- rows -------------------------------------------------------------------------------------------------------------
 
 
-def rows(found: Certificate) -> list[dict[str, Any]]:
+def rows(found: Certificate) -> list[Params]:
     """Return a dict for each bound and class, one for all classes together, and those of measured errors."""
     out = []
     for bound in found.bounds:
@@ -312,7 +313,7 @@ def rows(found: Certificate) -> list[dict[str, Any]]:
     return out + [line for name, measured in found.measured.items() for line in _measured_rows(found, name, measured)]
 
 
-def _measured_rows(found: Certificate, predictor: str, measured: Measured) -> list[dict[str, Any]]:
+def _measured_rows(found: Certificate, predictor: str, measured: Measured) -> list[Params]:
     label = "all" if len(found.labels) > 1 else str(found.labels[0])
     mine = predictor == found.predictor
     common = {"predictor": predictor, "quantity": "error", "label": label, "vacuous": False}

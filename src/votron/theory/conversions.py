@@ -23,6 +23,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from votron._util.types import Labels
 from votron.errors import VotronError
 
 __all__ = ["SLICES", "deterministic_leave_one_out", "prefix_votes", "randomized_leave_one_out", "survival_counts"]
@@ -37,7 +38,7 @@ class OnlineLearner(Protocol):
     def predict(self, x: Any) -> Any:
         """Return +1 or -1."""
 
-    def update(self, x: Any, y: Any) -> Any:
+    def update(self, x: Any, y: Labels) -> Any:
         """Accept an example."""
 
 

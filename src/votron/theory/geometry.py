@@ -21,10 +21,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from votron._util.resources import team
-from votron._util.types import Floats, Rows
+from votron._util.types import Array, Estimator, Floats, Labels, Rows, RowsLike
 from votron.blocks import expansion_scores
 from votron.errors import VotronError
 from votron.kernels import Kernel
@@ -62,7 +61,7 @@ class Margins:
     """
 
     scores: Floats
-    signs: NDArray[Any]
+    signs: Array
     norms: Floats
     lengths: Floats
 
@@ -97,7 +96,7 @@ class Margins:
         return float(self.lengths.max())
 
 
-def margins(model: Any, X: Any, y: Any, *, vector: str = "last") -> Margins:
+def margins(model: Estimator, X: RowsLike, y: Labels, *, vector: str = "last") -> Margins:
     """Return the margins of a fitted model's vectors on data.
 
     Per vector: two classes have one, for the second of them. Of classes that were trained together too it is each
@@ -172,10 +171,10 @@ class Comparators:
         self,
         kernel: Kernel,
         rows: Rows,
-        labels: Any,
+        labels: Labels,
         *,
-        classes: NDArray[Any],
-        signs: NDArray[Any],
+        classes: Array,
+        signs: Array,
         n_threads: int,
         maximize: Callable[..., Margins],
     ) -> None:

@@ -8,6 +8,8 @@ from typing import Any
 
 from sklearn.utils._param_validation import Interval, StrOptions, validate_parameter_constraints
 
+from votron._util.types import Params
+
 __all__ = ["disjunction_mistake_bound"]
 
 CONSTRAINTS: dict[str, list[Any]] = {
@@ -81,7 +83,7 @@ def disjunction_mistake_bound(
     return (1 + alpha) * promotions + n_features / theta * (alpha / (alpha - 1))
 
 
-def _check_bound(n_features: int, n_literals: int, given: dict[str, Any]) -> None:
+def _check_bound(n_features: int, n_literals: int, given: Params) -> None:
     owner = "disjunction_mistake_bound"
     constraints = CONSTRAINTS | {"n_features": [Interval(Integral, 1, 2**62, closed="both")]}
     validate_parameter_constraints(constraints, given | {"n_features": n_features}, owner)

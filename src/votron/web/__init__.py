@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from votron._util.types import Estimator, Labels, RowsLike
+
 if TYPE_CHECKING:
     from votron.web._workshop import Piece
 
@@ -15,7 +17,7 @@ __all__ = ["export_lecture", "pieces", "play"]
 
 
 def pieces(
-    model: Any = None, title: str = "your model", X: Any = None, y: Any = None, *, raw: bool = True
+    model: Estimator = None, title: str = "your model", X: RowsLike = None, y: Labels = None, *, raw: bool = True
 ) -> list[Piece]:
     """Return what the page shows: bundled models, and one of yours.
 

@@ -7,7 +7,7 @@ longer (boundaries, runs, drawings, looking ahead) is done by threads, on what d
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import FastAPI, HTTPException, Query, Request
 from fastapi import Path as InPath
@@ -16,6 +16,7 @@ from fastapi.responses import FileResponse, JSONResponse
 from fastapi.staticfiles import StaticFiles
 
 from votron import __version__
+from votron._util.types import Params
 from votron.errors import VotronError
 from votron.online.plane_game import LongestGame, PlaneRules
 from votron.web import _digit as digits
@@ -50,7 +51,7 @@ __all__ = ["STATIC", "make_app"]
 
 STATIC = Path(__file__).parent / "static"
 
-_REFUSALS: dict[int | str, dict[str, Any]] = {
+_REFUSALS: dict[int | str, Params] = {
     404: {"model": Refusal, "description": "There is no such game or run."},
     409: {"model": Refusal, "description": "A rule of the game forbids it; the sentence says which."},
     503: {"model": Refusal, "description": "Not now: too many games, or still being trained."},

@@ -11,9 +11,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import ndimage
 
+from votron._util.types import Floats, RowsLike
 from votron.record import labels_of
 from votron.rules import RULES
 from votron.web._run import encoded, encoded_pixels
@@ -22,7 +22,7 @@ from votron.web._workshop import Trained
 
 __all__ = ["PAD", "answer", "as_seen", "sample"]
 
-Floats = NDArray[np.float64]
+Floats = Floats
 
 PAD = 28
 MOST_BIRTHS = 200
@@ -117,7 +117,7 @@ def _per_class(scores: Any) -> Floats:
     return each if each.ndim == 2 and each.shape[1] > 1 else np.stack([-each.reshape(-1), each.reshape(-1)], axis=1)
 
 
-def _history(trained: Trained, X: Any) -> VoteHistory:
+def _history(trained: Trained, X: RowsLike) -> VoteHistory:
     """Return the votes of vectors in order of birth, all or a selection of them."""
     record = trained.model.record_
     n_events = len(record.event_starts) - 1
@@ -133,7 +133,7 @@ def _history(trained: Trained, X: Any) -> VoteHistory:
     )
 
 
-def _reasons(trained: Trained, X: Any, own: int) -> list[Reason]:
+def _reasons(trained: Trained, X: RowsLike, own: int) -> list[Reason]:
     """Return the training images that add most to the score of a class, or take most from it: what `explain` says."""
     terms = trained.model.explain(X, label=trained.model.classes_[own], top=MOST_REASONS // 2)[0].examples
     if terms is None:

@@ -13,8 +13,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from votron._util.types import Floats
 from votron.errors import VotronError
 from votron.kernels import GaussianKernel, Kernel, LinearKernel, PolynomialKernel
 from votron.online import OnlinePerceptron, Round
@@ -26,7 +26,7 @@ from votron.web._schemas import Field2D, Limits, Move, Prediction, Proof, RoundP
 
 __all__ = ["EXTENT", "PlaneGame", "RuleBrokenError", "field_of"]
 
-Floats = NDArray[np.float64]
+Floats = Floats
 
 EXTENT = 1.6
 """Half the side of the board."""

@@ -13,12 +13,12 @@ import re
 from collections.abc import Iterable
 from html import escape
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from pydantic import ValidationError
 
 from votron._util.files import write_bytes
+from votron._util.types import Params
 from votron.errors import VotronError
 from votron.web._app import STATIC
 from votron.web._game import PlaneGame, field_of
@@ -81,7 +81,7 @@ def _own_games() -> list[tuple[str, PlaneGame]]:
     return [*forced, ("Labels with noise: D, and Theorem 2", noisy), ("A curve: (1 + x·z)², freely", curved)]
 
 
-def _recorded(title: str, game: PlaneGame) -> dict[str, Any]:
+def _recorded(title: str, game: PlaneGame) -> Params:
     """Return a game with how it stood after each round."""
     going = PlaneGame(game.setup)
     standings, fields = [going.standing()], [None]

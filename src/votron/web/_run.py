@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from votron._util.types import RowsLike
 from votron.record import labels_of
 from votron.rules import RULES
 from votron.web._game import EXTENT, field_of
@@ -169,7 +170,7 @@ class Run:
 
 def encoded_pixels(trained: Trained, slot: int) -> str:
     """Return a support vector as bytes from 0 to 255, in base64."""
-    rows: Any = trained.model.support_vectors_
+    rows: RowsLike = trained.model.support_vectors_
     row = rows[slot].toarray()[0] if hasattr(rows, "toarray") else rows[slot]
     return encoded(row, float(rows.max()))
 

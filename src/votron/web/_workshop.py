@@ -13,8 +13,8 @@ from functools import partial
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from votron._util.types import Array, Estimator, Floats, Labels, RowsLike
 from votron.errors import VotronError
 from votron.estimators import VotedPerceptronClassifier
 from votron.rules import Vectors
@@ -22,7 +22,7 @@ from votron.rules import Vectors
 __all__ = ["Piece", "Trained", "Workshop", "bundled_pieces", "given_piece"]
 
 Kind = Literal["plane", "images", "other"]
-Floats = NDArray[np.float64]
+Floats = Floats
 
 MOST_TEST_ROWS = 1000
 """Rows on which the errors of a run are measured at every moment."""
@@ -33,11 +33,11 @@ class Trained:
     """A trained model, with rows to measure it on, as its classifier takes them, if there are any."""
 
     model: VotedPerceptronClassifier
-    X: Any = None
-    y: Any = None
+    X: RowsLike = None
+    y: Labels = None
     measured_on: str | None = None
     shape: tuple[int, int] | None = None
-    points: tuple[Floats, NDArray[Any]] | None = None
+    points: tuple[Floats, Array] | None = None
 
     @property
     def vectors(self) -> Vectors:
@@ -99,22 +99,24 @@ class _EpochsHeard:
     def __init__(self, tell: Callable[[float], None], epochs: int) -> None:
         self._tell, self._epochs, self._done = tell, epochs, 0
 
-    def setup(self, estimator: Any, context: Any) -> None:
+    def setup(self, estimator: Estimator, context: Any) -> None:
         """Begin."""
 
-    def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
+    def on_fit_task_begin(self, estimator: Estimator, context: Any) -> None:
         """Hear that a part begins."""
 
-    def on_fit_task_end(self, estimator: Any, context: Any) -> None:
+    def on_fit_task_end(self, estimator: Estimator, context: Any) -> None:
         """Hear that a part is over."""
         self._done += context.task_name == "epoch"
         self._tell(min(1.0, self._done / self._epochs))
 
-    def teardown(self, estimator: Any, context: Any) -> None:
+    def teardown(self, estimator: Estimator, context: Any) -> None:
         """End."""
 
 
-def _fit(model: VotedPerceptronClassifier, X: Any, y: Any, tell: Callable[[float], None]) -> VotedPerceptronClassifier:
+def _fit(
+    model: VotedPerceptronClassifier, X: RowsLike, y: Labels, tell: Callable[[float], None]
+) -> VotedPerceptronClassifier:
     try:
         import sklearn.callback  # noqa: F401  # from scikit-learn 1.9 on; before, progress is 0 and then 1
     except ImportError:
@@ -157,7 +159,7 @@ def _clouds(tell: Callable[[float], None]) -> Trained:
     return _in_the_plane(model, np.clip(X, -1.55, 1.55), y, tell)
 
 
-def _in_the_plane(model: Any, X: Floats, y: NDArray[Any], tell: Callable[[float], None]) -> Trained:
+def _in_the_plane(model: Estimator, X: Floats, y: Array, tell: Callable[[float], None]) -> Trained:
     n = 200
     fitted = _fit(model, X[:n], y[:n], tell)
     return Trained(fitted, X[n:], y[n:], f"{len(X) - n} other points", points=(X[:n], y[:n]))
@@ -173,7 +175,7 @@ def _images(name: str, epochs: int, tell: Callable[[float], None]) -> Trained:
     return Trained(fitted, found.X_test[:n], found.y_test[:n], f"{n} test digits", found.shape)
 
 
-def given_piece(model: Any, title: str, X: Any = None, y: Any = None, *, raw: bool = True) -> Piece:
+def given_piece(model: Estimator, title: str, X: RowsLike = None, y: Labels = None, *, raw: bool = True) -> Piece:
     """Return a model of the user's as a piece, with rows to measure it on, if there are any."""
     if not isinstance(model, VotedPerceptronClassifier) or model.support_vectors_.shape[1] == 0:
         raise VotronError(
@@ -199,5 +201,5 @@ def given_piece(model: Any, title: str, X: Any = None, y: Any = None, *, raw: bo
     return Piece("model", title, kind, make)
 
 
-def _dense(rows: Any) -> Floats:
+def _dense(rows: RowsLike) -> Floats:
     return np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows, dtype=np.float64)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from votron._util.registry import Registry, objects_of
+from votron._util.types import Labels, RowsLike
 from votron.errors import VotronError
 
 if TYPE_CHECKING:
@@ -43,8 +44,8 @@ class Part:
         What else is known: attributes of `Examples`, by name.
     """
 
-    X: Any
-    y: Any = None
+    X: RowsLike
+    y: Labels = None
     label: str | None = None
     place: Callable[[int], str] | None = None
     about: Mapping[str, Any] = field(default_factory=dict)

@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from votron._util.types import Frame
 from votron.data._sources import Source, beginning, lines_of_rows, text_parts, with_capital
 from votron.data.conversion import as_table
 from votron.data.dates import dates_in
@@ -242,7 +243,7 @@ class _Columns:
         """Whether what can be read as a number is one, and not the mark of a missing value."""
         self._decimal = options.decimal or ("." if layout.delimiter == "," else None)
 
-    def fractions(self, frame: Any) -> set[str]:
+    def fractions(self, frame: Frame) -> set[str]:
         """Return the columns that hold fractions as polars reads them, by their first rows."""
         found = set()
         for texts in frame.get_columns() if self._decimal != "," and self._as_they_are else ():
@@ -252,7 +253,7 @@ class _Columns:
                 found.add(texts.name)
         return found
 
-    def typed(self, frame: Any, place: Place) -> Any:
+    def typed(self, frame: Frame, place: Place) -> Any:
         """Return a frame of texts as numbers, truth values, dates and texts."""
         with ThreadPoolExecutor() as pool:  # polars works on one column without the interpreter's lock
             columns = list(pool.map(lambda column: self._typed(column, place), frame.get_columns()))

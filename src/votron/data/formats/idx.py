@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from votron._util.text import joined
+from votron._util.types import Array, Label
 from votron.data._sources import Location, Source, check_expanded
 from votron.data.formats.base import Format, Part
 from votron.data.options import ReadOptions
@@ -82,7 +83,7 @@ def _images_in(folder: Path, part: str | None) -> Path | None:
     return mnist_files(folder).get(MNIST_FILES[2 if part == "test" else 0])
 
 
-def _labels_file(source: Source, label: Any, labels: str) -> Path | None:
+def _labels_file(source: Source, label: Label, labels: str) -> Path | None:
     """Return the file of labels: as given, or else the one with "labels" where the images have "images"."""
     if label is not None:
         return Path(os.path.expanduser(str(label)))
@@ -103,7 +104,7 @@ def _labels_file(source: Source, label: Any, labels: str) -> Path | None:
 # -- arrays -----------------------------------------------------------------------------------------------------------
 
 
-def read_idx(path: str | os.PathLike[str]) -> NDArray[Any]:
+def read_idx(path: str | os.PathLike[str]) -> Array:
     """Read an IDX file, plain or compressed.
 
     Parameters
@@ -134,7 +135,7 @@ def read_idx(path: str | os.PathLike[str]) -> NDArray[Any]:
     return _whole(Source(os.fspath(path)))
 
 
-def _whole(source: Source) -> NDArray[Any]:
+def _whole(source: Source) -> Array:
     with source.open() as file:
         dtype, shape = _read_header(file, source.name)
         _check_claim(source, dtype, shape, source.max_bytes)
@@ -168,7 +169,7 @@ def _check_claim(source: Source, dtype: np.dtype[Any], shape: tuple[int, ...], m
         check_expanded(n_bytes, max_bytes, f"the IDX file {source.name}")
 
 
-def _numbers(file: IO[bytes], dtype: np.dtype[Any], shape: tuple[int, ...], name: str) -> NDArray[Any]:
+def _numbers(file: IO[bytes], dtype: np.dtype[Any], shape: tuple[int, ...], name: str) -> Array:
     """Return so many of the numbers that are left of a file."""
     n_bytes = math.prod(shape) * dtype.itemsize
     data = file.read(n_bytes)

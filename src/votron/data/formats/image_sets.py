@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from votron._util.files import write_bytes
 from votron._util.text import joined
+from votron._util.types import Labels, RowsLike
 from votron.data._sources import Location, Source
 from votron.data.formats.base import Format, Part
 from votron.data.formats.idx import MNIST_FILES, load_mnist_files, mnist_files
@@ -331,7 +332,7 @@ def _openml_words(known: _Known) -> str:
     return f"OpenML's data set {known.openml}, version 1"
 
 
-def _image_set(name: str, X: Any, y: Any, X_test: Any, y_test: Any, source: str) -> ImageSet:
+def _image_set(name: str, X: RowsLike, y: Labels, X_test: Any, y_test: Labels, source: str) -> ImageSet:
     """Return the set with its labels as all others have them."""
     return ImageSet(name, X, y.astype(np.int64), X_test, y_test.astype(np.int64), _KNOWN[name].shape, source)
 

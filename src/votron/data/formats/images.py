@@ -6,12 +6,12 @@ import os
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from votron._util.text import exact_bytes
+from votron._util.types import Array
 from votron.data._sources import Source
 from votron.data.formats.base import Format, Part
 from votron.data.options import ReadOptions
@@ -67,7 +67,7 @@ def _check_size(n: int, n_pixels: int, folder: Path, max_bytes: int) -> None:
         )
 
 
-def _files(folder: Path, labels: str) -> tuple[list[Path], NDArray[Any] | None]:
+def _files(folder: Path, labels: str) -> tuple[list[Path], Array | None]:
     """Return the files, and the names of the folders they are in; or those in the folder itself, without labels."""
     classes = sorted(path for path in _entries(folder) if path.is_dir() and not path.name.startswith("."))
     found = [(path, one.name) for one in classes for path in _images(one)]
@@ -87,7 +87,7 @@ def _files(folder: Path, labels: str) -> tuple[list[Path], NDArray[Any] | None]:
     return loose, None
 
 
-def _as_numbers(y: NDArray[Any]) -> NDArray[Any]:
+def _as_numbers(y: Array) -> Array:
     """Return the names of classes as int64 if all of them are such numbers as 0 and 10, not 007."""
     try:
         numbers = y.astype(np.int64)

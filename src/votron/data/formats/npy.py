@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
+from votron._util.types import Array, Label, Params
 from votron.data._sources import Source, check_expanded
 from votron.data.conversion import as_matrix
 from votron.data.examples import Examples, short_repr
@@ -67,7 +67,7 @@ class Npy(Format):
             yield _part(np.array(rows, dtype=array.dtype.newbyteorder("="), order="C"), source.name, options)
 
 
-def _part(X: NDArray[Any], name: str, options: ReadOptions) -> Part:
+def _part(X: Array, name: str, options: ReadOptions) -> Part:
     """Return features and labels."""
     label = options.label
     if label is None:
@@ -116,7 +116,7 @@ class Npz(Format):
     def write(self, examples: Examples) -> bytes:
         """Return the arrays ``X`` and ``y``, or those of `scipy.sparse.save_npz` and ``y``."""
         X = as_matrix(examples, self.name)
-        arrays: dict[str, Any] = {}
+        arrays: Params = {}
         if sp.issparse(X):
             X = X.tocsr()
             arrays = {"data": X.data, "indices": X.indices, "indptr": X.indptr, "shape": X.shape, "format": b"csr"}
@@ -131,7 +131,7 @@ class Npz(Format):
         return buffer.getvalue()
 
 
-def _features(arrays: Mapping[str, NDArray[Any]], label: Any, name: str) -> tuple[NDArray[Any], str]:
+def _features(arrays: Mapping[str, Array], label: Label, name: str) -> tuple[Array, str]:
     known = [key for key in _FEATURES if key in arrays and key != label]
     matrices = [key for key, array in arrays.items() if array.ndim >= 2 and array.dtype.kind in "biuf" and key != label]
     if known or len(matrices) == 1:
@@ -143,9 +143,7 @@ def _features(arrays: Mapping[str, NDArray[Any]], label: Any, name: str) -> tupl
     )
 
 
-def _labels(
-    arrays: Mapping[str, NDArray[Any]], options: ReadOptions, name: str
-) -> tuple[NDArray[Any] | None, str | None]:
+def _labels(arrays: Mapping[str, Array], options: ReadOptions, name: str) -> tuple[Array | None, str | None]:
     asked = _LABELS if options.label is None else (str(options.label),)
     key = next((key for key in asked if key in arrays), None)
     if key is not None:
@@ -164,7 +162,7 @@ def _labels(
     return None, None
 
 
-def _csr(arrays: Mapping[str, NDArray[Any]]) -> Any:
+def _csr(arrays: Mapping[str, Array]) -> Any:
     """Return the matrix that `scipy.sparse.save_npz` wrote, checked before it is used."""
     data, indices, indptr, shape, kind = (arrays[key] for key in _CSR)
     if kind.item() not in ("csr", b"csr"):

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
+from votron._util.types import Floats, RowsLike
 from votron.data._sources import Source, text_parts
 from votron.data.conversion import as_matrix
 from votron.data.examples import Examples, short_repr
@@ -75,7 +75,7 @@ class Svmlight(Format):
         return ("\n".join(lines) + "\n").encode("ascii")
 
 
-def _read(data: bytes, name: str, first_line: int) -> tuple[Any, NDArray[np.float64]]:
+def _read(data: bytes, name: str, first_line: int) -> tuple[Any, Floats]:
     """Return features as CSR, with feature 0 in column 0, and labels."""
     from sklearn.datasets import load_svmlight_file  # what `votron predict --help` does without
 
@@ -119,7 +119,7 @@ def _shown(part: bytes) -> str:
     return short_repr(part[:_LONGEST].decode("utf-8", errors="replace"))
 
 
-def _is_zero_based(X: Any, zero_based: bool | None, name: str, first_row: int) -> bool:
+def _is_zero_based(X: RowsLike, zero_based: bool | None, name: str, first_row: int) -> bool:
     """Return whether the first feature is number 0: as told, or if there is one."""
     has_zero = bool((X.indices == 0).any())
     if has_zero and zero_based is False:
@@ -132,7 +132,7 @@ def _is_zero_based(X: Any, zero_based: bool | None, name: str, first_row: int) -
     return has_zero if zero_based is None else zero_based
 
 
-def _with_width(X: Any, first: int, n_features: int | None, name: str) -> tuple[Any, tuple[str, ...]]:
+def _with_width(X: RowsLike, first: int, n_features: int | None, name: str) -> tuple[Any, tuple[str, ...]]:
     """Return the features from the first on, as many as asked for; those that a model does not know are left out."""
     indices = X.indices - first
     found = int(indices.max()) + 1 if len(indices) else 0
@@ -144,7 +144,7 @@ def _with_width(X: Any, first: int, n_features: int | None, name: str) -> tuple[
     return X[:, :width], (note,)
 
 
-def _dense_enough(X: Any, max_bytes: int) -> Any:
+def _dense_enough(X: RowsLike, max_bytes: int) -> Any:
     """Return an array if a good part of the numbers is not 0, else the CSR matrix."""
     n_numbers = X.shape[0] * X.shape[1]
     return X.toarray() if X.nnz > _DENSE_ABOVE * n_numbers and 8 * n_numbers <= max_bytes else X

@@ -9,12 +9,12 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
-from votron._util.types import RowsLike
+from votron._util.types import Estimator, RowsLike
 from votron.errors import VotronError
 from votron.theory.evidence import Assumption
 
 
-def unwrapped(model: Any, method: str) -> tuple[Any, Callable[[RowsLike], RowsLike], list[Assumption]]:
+def unwrapped(model: Estimator, method: str) -> tuple[Any, Callable[[RowsLike], RowsLike], list[Assumption]]:
     """Return the model, which has a method, a function that transforms data for it, and assumptions that it touches."""
     if hasattr(model, "best_estimator_"):
         estimator, transform, touched = unwrapped(model.best_estimator_, method)
