@@ -36,7 +36,7 @@ class NameIn(StrOptions):
         return [*self.registry, *self.also]
 
     def is_satisfied_by(self, val: object) -> bool:
-        return isinstance(val, str) and (val in self.also or self.registry.find(val) is not None)
+        return isinstance(val, str) and (val in self.also or val in self.registry or self.registry.load(val))
 
     def __str__(self) -> str:
         return f"a str among {{{', '.join(map(repr, self.options))}}}"
