@@ -303,7 +303,7 @@ class PanelProducts(Products):
         self.dtype = {"int32": np.int32, "float32": np.float32, "float64": np.float64}[kind]
         self.type_of_groups: Any = self.dtype if kind != "int32" else np.uint8 if quads else np.int16
         self.type_of_panels: Any = np.int8 if quads else self.type_of_groups
-        self.shape = _loops.shape(np.dtype(self.type_of_panels).name)
+        self.shape = _loops.SHAPES[np.dtype(self.type_of_panels).name]
         self.group = np.dtype(self.dtype).itemsize // np.dtype(self.type_of_groups).itemsize
         self.n_groups = -(-n_features // self.group)
         if sparse and self.n_groups > _MANY_GROUPS:
@@ -603,8 +603,8 @@ def choose_products(traits: Traits, *, needs_distance: bool = False) -> Products
         raise VotronError(f"The data must have fewer than 2^31 features. Got {traits.n_features} instead.")
     make: type[PanelProducts]
     if traits.integer and traits.largest <= 32767 and traits.largest**2 * max(1, traits.n_features) < 2**31:
-        quads = _loops.has_quads() and not traits.sparse and traits.low >= 0 and traits.high <= 255
-        narrow = not quads and _loops.shape("int16").lanes == 8
+        quads = _loops.HAS_QUADS and not traits.sparse and traits.low >= 0 and traits.high <= 255
+        narrow = not quads and _loops.SHAPES["int16"].lanes == 8
         kind, enough = "int32", DENSE_ENOUGH_PAIRS if narrow else DENSE_ENOUGH
     else:
         single = traits.dtype == np.float32 and not needs_distance and not traits.integer

@@ -18,13 +18,12 @@ for all of them. Which is faster depends on the share of zeros: see `votron.prod
 
 Integer sums are exact: they wrap, and what they come to fits 32 bits. Real sums run from the first feature to the last
 in both forms, and zeros add nothing: the same bits. Both are written in LLVM's own vector types, because accumulators
-must stay in registers, which no plain loop ensures; how wide, and how many, `shape` derives from the processor that
+must stay in registers, which no plain loop ensures; how wide, and how many, `SHAPES` derives from the processor that
 numba compiles for. Only quads name an instruction of a processor, where it is there.
 """
 
 from __future__ import annotations
 
-import functools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,12 +36,12 @@ from votron._loops._llvm import (
     I16,
     I32,
     I64,
+    TARGET_FEATURES,
     accumulate,
     broadcast,
     compiled,
     load_vector,
     store_vectors,
-    target_features,
 )
 
 BLOCK_MULTIPLE = 64
@@ -60,29 +59,27 @@ class Shape(NamedTuple):
     tile_height: int
 
 
-@functools.cache
-def shape(kind: str) -> Shape:
-    """Return the shape of one kind of panels (the name of their type) on the processor that numba compiles for.
+_WIDE = "avx512bw" in TARGET_FEATURES
+
+
+def _shape(kind: str) -> Shape:
+    """Return the shape of one kind of panels.
 
     With AVX-512 there are 32 registers of 512 bits: four vectors of rows, six supports. Else 16 of 256 bits are
     assumed, which other processors make of what they have.
     """
-    wide = "avx512bw" in target_features()
-    lanes = (512 if wide else 256) // (64 if kind == "float64" else 32)
-    if wide:
+    lanes = (512 if _WIDE else 256) // (64 if kind == "float64" else 32)
+    if _WIDE:
         return Shape(lanes, 4 * lanes, 4 * lanes, 6)
     if kind.startswith("int"):  # products stand in a register before they are added
         return Shape(lanes, 8 * lanes, 2 * lanes, 5)
     return Shape(lanes, 4 * lanes, 2 * lanes, 6)
 
 
-@functools.cache
-def has_quads() -> bool:
-    """Tell whether the processor multiplies bytes four at a time, without saturation (VNNI)."""
-    features = target_features()
-    if "avx512bw" in features:  # registers of 512 bits: see `shape`
-        return "avx512vnni" in features
-    return "avxvnni" in features
+SHAPES = {kind: _shape(kind) for kind in ("int8", "int16", "float32", "float64")}
+"""The shape of each kind of panels (the name of their type) on the processor that numba compiles for."""
+HAS_QUADS = ("avx512vnni" if _WIDE else "avxvnni") in TARGET_FEATURES
+"""Whether the processor multiplies bytes four at a time, without saturation (VNNI)."""
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -93,7 +90,7 @@ def has_quads() -> bool:
 def _quads(builder: Any, weight: Any, x: Any, total: Any) -> Any:
     """Add the four products of unsigned and signed bytes, in exact 32-bit arithmetic."""
     n = total.type.count
-    if has_quads():
+    if HAS_QUADS:
         return _call(builder, f"llvm.x86.avx512.vpdpbusd.{32 * n}", total.type, [total, weight, x])
     # Nobody chooses quads then; the tests compare with this.
     bytes_, wide = ir.VectorType(I8, 4 * n), ir.VectorType(I32, 4 * n)
@@ -150,7 +147,7 @@ class _Code:
     def __init__(self, context: Any, builder: Any, signature: Any, arguments: Any, panels: int) -> None:
         self.context, self.builder, self.signature, self.arguments = context, builder, signature, arguments
         kind = str(signature.args[panels].dtype)
-        self.shape = shape(kind)
+        self.shape = SHAPES[kind]
         self.step, self.element = _STEPS[kind]
         self.vector = ir.VectorType(self.element, self.shape.lanes)
 

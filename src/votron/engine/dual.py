@@ -34,8 +34,7 @@ from votron._loops import dual as _loops
 from votron._util.arrays import Growing
 from votron._util.resources import Team, team
 from votron._util.types import Array, Floats, Index, Rows
-from votron.blocks import DotCache, KernelBlock
-from votron.engine.events import WORTH_A_THREAD, Events
+from votron.blocks import WORTH_A_THREAD, DotCache, Events, KernelBlock
 from votron.engine.run import TrainingRun, Watcher
 from votron.errors import IndefiniteKernelError, NotRepresentableError
 from votron.kernels import Kernel

@@ -55,7 +55,7 @@ class NameIn(StrOptions):
 
     def is_satisfied_by(self, val: Any) -> bool:
         """Tell whether it is such a name."""
-        return isinstance(val, str) and (val in self.also or self.registry.find(val) is not None)
+        return isinstance(val, str) and (val in self.also or val in self.registry or self.registry.load(val))
 
     def __str__(self) -> str:
         return f"a str among {{{', '.join(map(repr, [*self.registry, *self.also]))}}}"
