@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -16,7 +16,7 @@ from votron.rules import RULES, row_draws
 from votron.theory.evidence import AVERAGE, LAST, ONE_RANDOM, ONE_VOTE, Evidence, Measured
 from votron.theory.evidence.recorded import evidence_of_record
 from votron.theory.evidence.trained import Trained, check_training_data
-from votron.theory.geometry import Comparators, Margins, lengths_of
+from votron.theory.geometry import Comparators, Margins, comparator_margins, lengths_of
 
 if TYPE_CHECKING:
     from votron.estimators.voted import VotedPerceptronClassifier
@@ -42,7 +42,7 @@ def trained_on(
     y: Labels,
     *,
     vectors: tuple[str, ...],
-    comparators: Any,
+    comparators: Comparators,
     predictor: str,
     lengths_known: bool,
     switches: Mapping[str, str],
@@ -57,13 +57,13 @@ def trained_on(
     if hasattr(model, "support_vectors_") and not precomputed:
         rows = typed_as(model.support_vectors_, rows)
     found = {name: model._in_feature_space(rows, labels, name) for name in vectors}
-    compare = Comparators(
-        kernel,
-        rows,
-        labels,
+    compare = partial(
+        comparator_margins,
+        comparators,
+        kernel=kernel,
+        rows=rows,
+        labels=labels,
         classes=model.classes_,
-        signs=next(iter(found.values())).signs,
-        n_threads=n_threads,
         maximize=partial(maximal_margins, kernel, rows, labels, n_threads),
     )
     return Trained(
@@ -72,9 +72,8 @@ def trained_on(
         classes=model.classes_,
         history=model.history_,
         vectors=found,
-        comparators=partial(compare.margins, comparators),
+        comparators=compare,
         lengths_known=lengths_known,
-        has_kernel=hasattr(model, "kernel"),
         switches=switches,
         row_hashes=None if precomputed else row_draws(rows, 0),
     )
@@ -106,7 +105,7 @@ def recorded_margins(model: VotedPerceptronClassifier, X: RowsLike, y: Labels, v
     return Margins(scores, model._signs(codes), np.sqrt(np.maximum(norm2, 0.0)), lengths)
 
 
-def recorded_evidence(model: VotedPerceptronClassifier, X: RowsLike, y: Labels, comparators: Any) -> Evidence:
+def recorded_evidence(model: VotedPerceptronClassifier, X: RowsLike, y: Labels, comparators: Comparators) -> Evidence:
     """Return what the record and the history show of training."""
     check_is_fitted(model)
     trained = trained_on(

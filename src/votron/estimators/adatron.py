@@ -36,7 +36,7 @@ from votron.kernels import Kernel
 from votron.kernels.base import is_precomputed
 from votron.theory.evidence import MAXIMAL, Evidence, Measured
 from votron.theory.evidence.maximal import evidence_of_maximal_margin
-from votron.theory.geometry import Margins, lengths_of
+from votron.theory.geometry import Comparators, Margins, lengths_of
 
 __all__ = ["KernelAdatronClassifier"]
 
@@ -300,7 +300,7 @@ class KernelAdatronClassifier(CallbackSupportMixin, SupportVectorMixin, VotronCl
         lengths, factor = lengths_of(self.kernel_, rows)
         return Margins(factor[:, None] * self._scores(rows), self._signs(codes), self.norm_, lengths)
 
-    def _evidence(self, X: RowsLike, y: Labels, comparators: Any) -> Evidence:
+    def _evidence(self, X: RowsLike, y: Labels, comparators: Comparators) -> Evidence:
         """Return what `votron.theory.certify` asks for; its margin is the best, so "auto" compares it with no other."""
         check_is_fitted(self)
         trained = trained_on(

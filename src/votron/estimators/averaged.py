@@ -51,7 +51,7 @@ from votron.kernels import Kernel, LinearKernel, PolynomialKernel
 from votron.products import squares as squared_lengths
 from votron.theory.evidence import AVERAGE, LAST, ONE_RANDOM, ONE_VOTE, Evidence, Measured
 from votron.theory.evidence.weights import evidence_of_weights
-from votron.theory.geometry import Margins
+from votron.theory.geometry import Comparators, Margins
 
 __all__ = ["AveragedPerceptronClassifier"]
 
@@ -489,7 +489,7 @@ class AveragedPerceptronClassifier(CallbackSupportMixin, ProbabilisticClassifier
         """Return the kernel of the feature space: the feature that is always one adds a constant."""
         return PolynomialKernel(1) if self._trainer.bias else LinearKernel()
 
-    def _evidence(self, X: RowsLike, y: Labels, comparators: Any) -> Evidence:
+    def _evidence(self, X: RowsLike, y: Labels, comparators: Comparators) -> Evidence:
         """Return what `votron.theory.certify` asks for."""
         check_is_fitted(self)
         jointly = self._trainer.joint and self._n_vectors > 1

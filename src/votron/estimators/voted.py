@@ -69,7 +69,7 @@ if TYPE_CHECKING:
     from votron.estimators._score_functions import Form
     from votron.explanations import Suspects
     from votron.theory.evidence import Evidence, Measured
-    from votron.theory.geometry import Margins
+    from votron.theory.geometry import Comparators, Margins
 
 __all__ = ["VotedPerceptronClassifier"]
 
@@ -887,7 +887,7 @@ class VotedPerceptronClassifier(CallbackSupportMixin, SupportVectorMixin, Probab
 
         return recorded_margins(self, X, y, vector)
 
-    def _evidence(self, X: RowsLike, y: Labels, comparators: Any) -> Evidence:
+    def _evidence(self, X: RowsLike, y: Labels, comparators: Comparators) -> Evidence:
         """Return what `votron.theory.certify` asks for."""
         from votron.estimators._evidence import recorded_evidence
 
