@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,9 +12,6 @@ from votron._util.plotting import AXIS, FOR, GRID, INK, MUTED, plain, title, wri
 from votron._util.text import shortened
 from votron._util.types import Axes, Index
 from votron.plots._base import Display
-
-if TYPE_CHECKING:
-    from votron.evaluate import Comparison
 
 __all__ = ["ComparisonDisplay"]
 
@@ -83,7 +80,7 @@ class ComparisonDisplay(Display):
         self.score_name, self.note, self.is_share = score_name, note, is_share
 
     @classmethod
-    def from_comparison(cls, comparison: Comparison, *, ax: Axes = None) -> Self:
+    def from_comparison(cls, comparison: Any, *, ax: Axes = None) -> Self:
         """Draw what `votron.evaluate.compare` returned; the times are to the right of ``ax``, a subplot."""
         rows, found = comparison.rows, comparison.records()
         return cls(
