@@ -32,7 +32,6 @@ REFUSED = {
     "n_jobs": lambda: votron.VotedPerceptronClassifier(n_jobs=0).fit(X, Y),
     "binarize": lambda: votron.WinnowClassifier().fit(X, Y),
     "learning_rate": lambda: votron.OnlinePerceptron(learning_rate=-1),
-    "folds": lambda: votron.evaluate.compare(X, Y, folds=1),
     "delta": lambda: votron.certify(votron.VotedPerceptronClassifier(random_state=0).fit(X, Y), X, Y, delta=0),
     "margin": lambda: votron.theory.novikoff_bound(1.0, 0.0),
 }

@@ -83,16 +83,7 @@ class Traits:
 
 
 def describe(X: Rows) -> Traits:
-    """Look at a matrix once and tell its traits.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> describe(np.array([[0.0, 3.0], [255.0, 0.0]])).integer
-    True
-    >>> describe(np.array([[0.5, 3.0]])).integer
-    False
-    """
+    """Return the traits of a matrix."""
     values = X.data if sp.issparse(X) else X
     dtype, d = np.dtype(values.dtype), int(X.shape[1])
     if values.size == 0:
@@ -114,14 +105,7 @@ def _is_integer_valued(values: Array) -> bool:
 
 
 def squares(X: Rows, dtype: type[Any] = np.float64) -> Floats:
-    """Return the squared length of each row, with the arithmetic that products of this type have.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> squares(np.array([[3, 4], [0, 2]], dtype=np.uint8))
-    array([25.,  4.])
-    """
+    """Return the squared length of each row, with the arithmetic that products of this type have."""
     out = np.empty(X.shape[0])
     real = np.float32 if dtype is np.float32 else np.float64  # float64 is exact for the integers that int32 is for
     if sp.issparse(X):
@@ -284,16 +268,8 @@ class PanelBlock(Block):
 class PanelProducts(Products):
     """Support vectors as lists of nonzero groups, times panels of rows.
 
-    Parameters
-    ----------
-    kind : {"int32", "float32", "float64"}
-        The type of the products.
-    n_features : int
-        Features of a row.
-    sparse : bool
-        Whether rows are CSR.
-    quads : bool
-        Whether integers are bytes from 0 to 255, of which four go together, and not two; for dense rows.
+    ``kind`` is "int32", "float32" or "float64", the type of the products. With ``quads`` dense rows of bytes from 0 to
+    255 go four together, and not two.
     """
 
     def __init__(self, kind: str, n_features: int, *, sparse: bool = False, quads: bool = False) -> None:
@@ -303,7 +279,7 @@ class PanelProducts(Products):
         self.dtype = {"int32": np.int32, "float32": np.float32, "float64": np.float64}[kind]
         self.type_of_groups: Any = self.dtype if kind != "int32" else np.uint8 if quads else np.int16
         self.type_of_panels: Any = np.int8 if quads else self.type_of_groups
-        self.shape = _loops.shape(np.dtype(self.type_of_panels).name)
+        self.shape = _loops.SHAPES[np.dtype(self.type_of_panels).name]
         self.group = np.dtype(self.dtype).itemsize // np.dtype(self.type_of_groups).itemsize
         self.n_groups = -(-n_features // self.group)
         if sparse and self.n_groups > _MANY_GROUPS:
@@ -582,29 +558,17 @@ class CallableProducts(Products):
 
 
 def choose_products(traits: Traits, *, needs_distance: bool = False) -> Products:
-    """Return the arithmetic for data of these traits.
+    """Return the arithmetic for data of these traits, joined if training and test data differ.
 
-    Parameters
-    ----------
-    traits : Traits
-        Of all the data that will meet: joined, if training and test data differ.
-    needs_distance : bool
-        Whether products will be subtracted from squared lengths (Gaussian kernel), which float32 does not survive.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> choose_products(describe(np.eye(3)))
-    PanelProducts('int32')
-    >>> choose_products(describe(np.full((2, 3), 0.5)))
-    DenseProducts('float64')
+    ``needs_distance`` says that products will be subtracted from squared lengths (Gaussian kernel), which float32 does
+    not survive.
     """
     if traits.n_features >= 2**31:
         raise VotronError(f"The data must have fewer than 2^31 features. Got {traits.n_features} instead.")
     make: type[PanelProducts]
     if traits.integer and traits.largest <= 32767 and traits.largest**2 * max(1, traits.n_features) < 2**31:
-        quads = _loops.has_quads() and not traits.sparse and traits.low >= 0 and traits.high <= 255
-        narrow = not quads and _loops.shape("int16").lanes == 8
+        quads = _loops.HAS_QUADS and not traits.sparse and traits.low >= 0 and traits.high <= 255
+        narrow = not quads and _loops.SHAPES["int16"].lanes == 8
         kind, enough = "int32", DENSE_ENOUGH_PAIRS if narrow else DENSE_ENOUGH
     else:
         single = traits.dtype == np.float32 and not needs_distance and not traits.integer

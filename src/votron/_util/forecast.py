@@ -68,8 +68,8 @@ def _work(steps: Floats, mistakes: Floats, at: Floats, n_rows: int) -> Floats:
 def _prices(seconds: Floats, steps: Floats, work: Floats) -> list[Floats]:
     """Return what a step and what a unit of work may take, in seconds, neither below 0: all that fits about as well.
 
-    Least squares in which the latest count most: with both, with steps alone, with work alone. Early on these are hard
-    to tell from each other, and far from each other in what they foretell.
+    Least squares in which the latest count most, with both, with steps alone, with work alone: early on these are hard
+    to tell from each other, and forecasts by them are far apart.
     """
     weight = np.arange(1, len(seconds) + 1) / len(seconds)
     A, y = np.stack([steps, work], axis=1) * weight[:, None], seconds * weight
@@ -82,17 +82,7 @@ def _prices(seconds: Floats, steps: Floats, work: Floats) -> list[Floats]:
 
 
 class Forecast:
-    """Watches training, and estimates how long it still takes.
-
-    Parameters
-    ----------
-    n_rows, n_steps : int
-        Steps of a pass, and of the whole training.
-    say : callable, optional
-        Called once, with the least and the most seconds left, if training takes long.
-    clock : callable, default=time.monotonic
-        Gives the time in seconds.
-    """
+    """Estimates how long training still takes; calls ``say`` once, with the range of seconds, if that is long."""
 
     def __init__(
         self,

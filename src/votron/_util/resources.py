@@ -164,15 +164,7 @@ def _n_cores() -> int:
 
 
 def pieces(width: int, n: int, multiple: int = 1) -> list[tuple[int, int]]:
-    """Cut ``range(width)`` into at most n pieces of about the same length, cut at multiples of a number.
-
-    Examples
-    --------
-    >>> pieces(10, 3)
-    [(0, 3), (3, 6), (6, 10)]
-    >>> pieces(150, 4, multiple=64)
-    [(0, 64), (64, 150)]
-    """
+    """Cut ``range(width)`` into at most n pieces of about the same length, cut at multiples of a number."""
     units = width // multiple
     n = max(1, min(n, units))
     return list(pairwise([*(multiple * (units * i // n) for i in range(n)), width]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -17,11 +17,6 @@ from votron.evaluate.statistics import Difference, corrected_interval, differenc
 
 if TYPE_CHECKING:
     from votron.plots import ComparisonDisplay
-
-_MUCH_FASTER = 1.5
-"""From which ratio of times on it is worth a word."""
-_MANY = 5
-"""Names above which a sentence does not list them."""
 
 
 @dataclass(frozen=True)
@@ -102,8 +97,6 @@ class Comparison:
         How long it all took.
     stopped : str
         "interrupted" or "out of time" if not all are finished; else empty.
-    not_tried : dict of str
-        The usual candidates that do not suit the data and were not asked for, and why.
     baseline : str or None
         The name of the one that always says the most frequent class, if it is among them.
     repeats_asked : int
@@ -133,7 +126,6 @@ class Comparison:
     weighted: bool = False
     seconds: float = 0.0
     stopped: str = ""
-    not_tried: dict[str, str] = field(default_factory=dict)
     baseline: str | None = None
     repeats_asked: int = 0
 
@@ -157,7 +149,7 @@ class Comparison:
     @property
     def _counts_rows(self) -> bool:
         """Whether one row more that is right adds the same to every score."""
-        return self.score.counts_rows and not self.weighted
+        return self.score_name == "accuracy" and not self.weighted
 
     def interval(self, name: str) -> tuple[float, float]:
         """Return the interval of a classifier's score.
@@ -221,8 +213,8 @@ class Comparison:
     def _cells(self, *, short: bool = False) -> list[list[str]]:
         """Return the table as rows of text, the head first; ``short`` leaves out by how much noise is behind."""
         points = ", points" if self.score.is_share and not short else ""
-        shown = [["", self.score_name, f"{100 * self.confidence:g} % interval", f"behind{points}"]]
-        shown[0] += ["train", "predict", "size"]
+        head = ["", self.score_name, f"{100 * self.confidence:g} % interval", f"behind{points}"]
+        shown = [[*head, "train", "predict", "size"]]
         for row in self.rows:
             gap = self.difference(row.name)
             behind = self.score.interval_in_words(gap.low, gap.high)
@@ -241,13 +233,9 @@ class Comparison:
     def remarks(self) -> list[str]:
         """Return which classifiers are missing and why, and warnings of training, in sentences."""
         found = [f"Left out: {name}. {why}" for name, why in self.left_out.items()]
-        if self.not_tried:
-            reasons = ", ".join(f"{name} ({why})" for name, why in self.not_tried.items())
-            found.append(f"Not compared unless named: {reasons}.")
         if self.repeats < self.repeats_asked:
             found.append(f"Compared by {self.repeats} of {self.repeats_asked} repeats, which all have finished.")
-        said = dict.fromkeys(remark for row in self.rows for remark in row.remarks)
-        return found + [f"{joined(row.name for row in self.rows if each in row.remarks)}: {each}" for each in said]
+        return found + [f"{row.name}: {remark}" for row in self.rows for remark in row.remarks]
 
     def summary(self) -> list[str]:
         r"""Return what the table comes to, in a few sentences.
@@ -258,47 +246,22 @@ class Comparison:
         >>> scores = {"a": (0.9, 0.8, 0.9), "b": (0.9, 0.9, 0.7)}
         >>> rows = tuple(ComparisonRow(n, "Any", s, (1.0,) * 3, (0.1,) * 3, 10, False) for n, s in scores.items())
         >>> print("\n".join(Comparison(rows, "accuracy", {}, 3, 1, 0, 60, 60, 1).summary()))
-        Neither can be told from the other on these 60 rows: the difference may be noise.
-        More rows or repeats would tell more.
+        The 2 best cannot be told apart on these 60 rows: the differences may be noise.
         """
         if len(self.rows) < 2:
             return []
-        more = ["More rows or repeats would tell more."] if len(self.as_good()) > 1 else []
-        return [self._on_the_best(), *self._on_speed(), *self._on_the_baseline(), *more]
-
-    def _on_the_best(self) -> str:
         good, rows = self.as_good(), f"on these {counted(self.n_used, 'row')}"
-        if len(good) == 1:
-            return f"{self.best.name} is better than all others {rows}, by more than noise."
-        if len(good) == len(self.rows) == 2:
-            return f"Neither can be told from the other {rows}: the difference may be noise."
-        if len(good) == len(self.rows):
-            return f"None of the {len(good)} can be told from the best {rows}: all differences may be noise."
-        others = joined(good[1:]) if len(good) <= _MANY else f"{len(good) - 1} others"
-        are = "are" if len(good) > 2 else "is"
-        return f"{others} {are} as good as {self.best.name} as far as can be told {rows}: the differences may be noise."
-
-    def _on_speed(self) -> list[str]:
-        """Return which of the good ones is much faster than the best."""
-        fastest = min((self._row(name) for name in self.as_good()), key=lambda row: row.train_time)
-        ratio = self.best.train_time / max(fastest.train_time, 1e-9)
-        if fastest.name in (self.best.name, self.baseline) or ratio < _MUCH_FASTER:
-            return []
-        return [f"The fastest of them to train is {fastest.name}, {ratio:.2g} times as fast as {self.best.name}."]
-
-    def _on_the_baseline(self) -> list[str]:
-        """Return which classifiers are no better than the most frequent class."""
-        if self.baseline is None:
-            return []
-        names = [row.name for row in self.rows if row.name != self.baseline]
-        ahead = {name: self.differences[name, self.baseline] for name in names}
-        no_better = [name for name, gap in ahead.items() if gap.is_noise or gap.mean < 0]
-        if not no_better:
-            return []
-        if len(no_better) == len(names):
-            return ["None is clearly better than always saying the most frequent class."]
-        are = "is" if len(no_better) == 1 else "are"
-        return [f"Of these, {joined(no_better)} {are} not clearly better than always saying the most frequent class."]
+        found = [f"{self.best.name} is better than all others {rows}, by more than noise."]
+        if len(good) > 1:
+            found = [f"The {len(good)} best cannot be told apart {rows}: the differences may be noise."]
+        if self.baseline is not None:
+            ahead = {
+                row.name: self.differences[row.name, self.baseline] for row in self.rows if row.name != self.baseline
+            }
+            no_better = [name for name, gap in ahead.items() if gap.is_noise or gap.mean < 0]
+            if no_better:
+                found.append(f"Not clearly better than always saying the most frequent class: {joined(no_better)}.")
+        return found
 
     def plot(self, ax: Axes = None) -> ComparisonDisplay:
         """Draw it; return the display."""
@@ -355,7 +318,6 @@ class Comparison:
             "as_good": self.as_good(),
             "candidates": self.records(),
             "left_out": self.left_out,
-            "not_tried": self.not_tried,
             "summary": self.summary(),
         }
 

@@ -111,7 +111,6 @@ class VectorSums:
 
     def __init__(self, vectors: Vectors, rule: str, normalized: bool) -> None:
         self.vectors, self.rule, self.normalized = vectors, RULES[rule], normalized
-        self.rule.check(vectors)
 
     def each(self, rows: Rows, mixes: Floats) -> Iterator[Sums]:
         """Yield for each row its sums over examples and features, and the vectors' course if that is its score."""

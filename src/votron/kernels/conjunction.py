@@ -8,10 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from votron._loops._llvm import RowLoop
 from votron._util.types import Array, Floats, Rows
 from votron.errors import NotRepresentableError, VotronError
-from votron.kernels.base import Kernel, Step, Term
+from votron.kernels.base import Kernel, RowLoop, Step, Term
 from votron.kernels.features import FeatureMap
 from votron.products import describe, squares
 

@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from votron._loops._llvm import RowLoop, compiled
+from votron._loops._llvm import compiled
 from votron._util.types import Floats, Rows
 from votron.errors import NotRepresentableError, VotronError
-from votron.kernels.base import Kernel, Step, Term, check_number
+from votron.kernels.base import Kernel, RowLoop, Step, Term, check_number
 from votron.products import Products, Traits, choose_products, describe, squares
 
 

@@ -7,10 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from votron._loops._llvm import RowLoop
 from votron._util.types import Array, Floats, Index, Rows
 from votron.errors import NotRepresentableError
-from votron.kernels.base import Kernel, Step, Term, negative_diagonal
+from votron.kernels.base import Kernel, RowLoop, Step, Term, negative_diagonal
 from votron.kernels.features import FeatureMap
 from votron.products import Products, Traits
 

@@ -10,10 +10,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from votron._loops._llvm import RowLoop
 from votron._util.types import Array, Floats
 from votron.errors import VotronError
-from votron.kernels.base import Kernel, Step, Term, check_number
+from votron.kernels.base import Kernel, RowLoop, Step, Term, check_number
 from votron.kernels.features import FeatureMap
 
 

@@ -17,9 +17,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeVar
 import numpy as np
 
 from votron._util.registry import Registry, objects_of
-from votron._util.text import did_you_mean
 from votron._util.types import Floats, Index
-from votron.errors import VotronError
 
 if TYPE_CHECKING:
     from votron.rules.vectors import Vectors
@@ -32,7 +30,6 @@ __all__ = [
     "Rule",
     "TallyRule",
     "register_rule",
-    "rule_named",
     "rules_that_differ",
 ]
 
@@ -100,9 +97,6 @@ class Rule:
     def expansion(self, vectors: Vectors, normalized: bool) -> tuple[Floats, Floats] | None:
         """Return coefficients of the support rows, and what to divide scores by; None unless it is ``one_vector``."""
         return None
-
-    def check(self, vectors: Vectors) -> None:
-        """Raise where the rule lacks what it needs."""
 
     def account(self, vectors: Vectors, normalized: bool, uniform: float) -> Account:
         """Return what examples have to do with the score of a row, whose content gives ``uniform`` in [0, 1).
@@ -270,21 +264,3 @@ def register_rule(cls: RuleClass) -> RuleClass:
     True
     """
     return RULES.register(cls)
-
-
-def rule_named(name: str) -> Rule:
-    """Return a rule, or refuse a name that is none's.
-
-    Examples
-    --------
-    >>> rule_named("median")
-    Traceback (most recent call last):
-        ...
-    votron.errors.VotronError: The rule must be one of 'vote', 'average', 'last', 'random', 'pocket', 'holdout'. Got
-    'median' instead.
-    """
-    found = RULES.find(name)
-    if found is None:
-        known = ", ".join(map(repr, RULES))
-        raise VotronError(f"The rule must be one of {known}. Got {name!r} instead.{did_you_mean(name, RULES)}")
-    return found

@@ -121,16 +121,11 @@ class Holdout(MomentRule):
         """Return what certificates call it."""
         return "held-out choice"
 
-    def check(self, vectors: Vectors) -> None:
-        """Refuse vectors without held-out errors."""
+    def times(self, vectors: Vectors, until: int) -> Index:
+        """Return the best time."""
         if vectors.holdout is None:
             raise VotronError(
                 "The rule 'holdout' needs held-out data: fit with rule='holdout', "
                 "or give X_val and y_val to with_rule('holdout', ...)."
             )
-
-    def times(self, vectors: Vectors, until: int) -> Index:
-        """Return the best time."""
-        self.check(vectors)
-        assert vectors.holdout is not None
         return np.full(vectors.record.n_vectors, vectors.holdout.best(until), dtype=np.int64)
