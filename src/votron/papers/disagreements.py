@@ -20,17 +20,6 @@ SHOWN_RULES = tuple(reversed(LINES))
 class Disagreement:
     """A test image that the rules disagree on.
 
-    Attributes
-    ----------
-    index : int
-        Its place among the test images.
-    truth : int
-        Its label.
-    labels : dict
-        What each rule says, by the paper's name of the rule.
-    shares : dict
-        For each label, the part of the votes that are for it, from 0 to 1.
-
     Examples
     --------
     >>> case = Disagreement(7, 3, {"Vote": 3, "Last (unnorm)": 5}, {3: 0.9, 5: 0.4})
@@ -39,9 +28,13 @@ class Disagreement:
     """
 
     index: int
+    """Its place among the test images."""
     truth: int
+    """Its label."""
     labels: dict[str, int]
+    """What each rule says, by the paper's name of the rule."""
     shares: dict[int, float]
+    """For each label, the part of the votes that are for it, from 0 to 1."""
 
     @property
     def right(self) -> tuple[bool, ...]:

@@ -37,39 +37,26 @@ KNOWN_DATA = {"mnist": "MNIST", "fashion": "Fashion-MNIST", "digits": "scikit-le
 
 @dataclass(frozen=True, eq=False)
 class Reproduction:
-    """What was reproduced: all that a report needs.
-
-    Attributes
-    ----------
-    results : Results
-        The data, their runs and support vector machines.
-    settings : Settings
-        What was asked for.
-    tables : list of Table
-        The tables that were asked for.
-    claims : list of Claim
-        The claims, if they were asked for.
-    frontier : list of Point
-        The points of the frontier, if that was asked for.
-    command : str
-        The command, as one would type it.
-    made : datetime
-        When.
-    seconds : float
-        How long it took this time; stored runs take none.
-    notes : list of str
-        What a reader must know: what was left out, and why.
-    """
+    """What was reproduced: all that a report needs."""
 
     results: Results
+    """The data, their runs and support vector machines."""
     settings: Settings
+    """What was asked for."""
     tables: list[Table]
+    """The tables that were asked for."""
     claims: list[Claim]
+    """The claims, if they were asked for."""
     frontier: list[Point]
+    """The points of the frontier, if that was asked for."""
     command: str
+    """The command, as one would type it."""
     made: datetime
+    """When."""
     seconds: float
+    """How long it took this time; stored runs take none."""
     notes: list[str]
+    """What a reader must know: what was left out, and why."""
 
     @property
     def data_title(self) -> str:

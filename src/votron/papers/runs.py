@@ -56,53 +56,36 @@ class RunKey:
 
 @dataclass(frozen=True, eq=False)
 class RunResult:
-    """What a run found.
-
-    Attributes
-    ----------
-    key : RunKey
-        Which run.
-    moments : array of shape (n_moments,)
-        In epochs.
-    wrong : int array of shape (n_rules, n_moments)
-        Wrong labels among the test examples, by rule (`RULES`).
-    wrong_by_label : int array of shape (n_rules, n_moments, n_vectors)
-        Wrong signs, each label against the rest.
-    mistakes, support : int arrays of shape (n_moments, n_vectors)
-        Mistakes so far of each label, and distinct examples with one.
-    support_of_any : int array of shape (n_moments,)
-        Distinct examples with a mistake of any label.
-    predicted : int array of shape (n_rules, n_test)
-        The labels at the end, as their numbers.
-    votes : float array of shape (n_test, n_vectors)
-        The mean votes at the end.
-    n_test : int
-        Test examples.
-    train_seconds, scan_seconds : float
-        How long it took.
-    epochs_run : float
-        Epochs after which there was nothing left to learn, or the end.
-    converged : bool
-        Whether there was nothing left to learn.
-    digest : str
-        Of the record.
-    """
+    """What a run found."""
 
     key: RunKey
+    """Which run."""
     moments: Floats
+    """In epochs."""
     wrong: Counts
+    """Wrong labels among the test examples, by rule (`RULES`)."""
     wrong_by_label: Counts
+    """Wrong signs, each label against the rest."""
     mistakes: Counts
     support: Counts
+    """Mistakes so far of each label, and distinct examples with one."""
     support_of_any: Counts
+    """Distinct examples with a mistake of any label."""
     predicted: NDArray[np.int16]
+    """The labels at the end, as their numbers."""
     votes: NDArray[np.float32]
+    """The mean votes at the end."""
     n_test: int
+    """Test examples."""
     train_seconds: float
     scan_seconds: float
+    """How long it took."""
     epochs_run: float
+    """Epochs after which there was nothing left to learn, or the end."""
     converged: bool
+    """Whether there was nothing left to learn."""
     digest: str
+    """Of the record."""
 
     def at(self, moment: float) -> int:
         """Return the place of a moment."""

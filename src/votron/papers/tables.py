@@ -33,21 +33,6 @@ LABEL_RULES = ("Vote", "Avg (unnorm)", "Avg (norm)", "Last (unnorm)", "Rand (unn
 class Cell:
     """A number, with what is published.
 
-    Attributes
-    ----------
-    value : float
-        Ours.
-    error : float or None
-        Its standard error; None for a single run.
-    paper : Fact or None
-        What is published.
-    count : bool
-        Whether it is a count, and not an error in percent.
-    slack : float
-        How far a recalled error may be off, in percentage points.
-    judged : bool
-        Whether it should agree with what is published; not, where that is of another machine or stands elsewhere too.
-
     Examples
     --------
     >>> cell = Cell(2.24, 0.02, Fact(2.2, recalled=True))
@@ -56,11 +41,17 @@ class Cell:
     """
 
     value: float
+    """Ours."""
     error: float | None = None
+    """Its standard error; None for a single run."""
     paper: Fact | None = None
+    """What is published."""
     count: bool = False
+    """Whether it is a count, and not an error in percent."""
     slack: float = 0.2
+    """How far a recalled error may be off, in percentage points."""
     judged: bool = True
+    """Whether it should agree with what is published; not, where that is of another machine or stands elsewhere too."""
 
     @property
     def text(self) -> str:
@@ -127,17 +118,6 @@ class Record:
 class Table:
     """A table of a paper, ours beside theirs.
 
-    Attributes
-    ----------
-    key, title, caption : str
-        Its short name, its title, and a sentence.
-    columns : tuple of str
-        Heads of the columns.
-    rows : tuple of Row
-        In groups.
-    notes : tuple of str
-        Sentences to stand below.
-
     Examples
     --------
     >>> vote = Row("Vote", (Cell(5.5, 0.1, Fact(5.4, recalled=True)), Cell(2.6, 0.02, Fact(2.2, recalled=True))))
@@ -157,9 +137,13 @@ class Table:
     key: str
     title: str
     caption: str
+    """Its short name, its title, and a sentence."""
     columns: tuple[str, ...]
+    """Heads of the columns."""
     rows: tuple[Row, ...]
+    """In groups."""
     notes: tuple[str, ...] = ()
+    """Sentences to stand below."""
 
     @property
     def groups(self) -> list[tuple[str, list[Row]]]:
