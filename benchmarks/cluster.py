@@ -23,8 +23,7 @@ from benchmarks._common import PAPER, Results, load, parser, timed
 from votron import VotedPerceptronClassifier
 from votron.cluster import walk
 from votron.cluster.local import local_cluster
-from votron.data import load_mnist_folder
-from votron.papers.images import shift, with_shifts
+from votron.papers.images import with_shifts
 
 SHIFTS = [(a * step, b * step) for step in (1, 2) for a in (-1, 0, 1) for b in (-1, 0, 1) if a or b]
 CHUNK = 20_000
@@ -144,9 +143,6 @@ def extrapolated(seconds: dict[str, float], row: dict[str, Any]) -> list[dict[st
             {"rows": n, "mistaken rows": mistakes, **times, "half at W": at["pairs"] * seconds["a pair"] / sequential}
         )
     return found
-
-
-# -- beyond memory ----------------------------------------------------------------------------------------------------
 
 
 def main() -> int:
