@@ -10,7 +10,7 @@ from installed_packages import run_beside
 from sklearn.datasets import load_iris
 
 from votron import VotedPerceptronClassifier, VotedPerceptronClassifierCV, VotronError, certify, load
-from votron.estimators._kernels import resolved_gamma
+from votron.estimators._training import resolved_gamma
 from votron.kernels import KERNELS, GaussianKernel, Kernel, LinearKernel, make_kernel, register_kernel
 
 X, y = load_iris(return_X_y=True)

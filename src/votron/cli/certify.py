@@ -65,7 +65,7 @@ def certify(
     notes = Notes(quiet)
     check_figure(figure)
     for name in bound:
-        if REGISTERED_BOUNDS.find(name) is None:
+        if name not in REGISTERED_BOUNDS and not REGISTERED_BOUNDS.load(name):
             raise click.UsageError(f"No installed package brings a bound {name!r}.")
     if save and model == "-":
         raise click.UsageError("--save needs a model file, and not standard input.")

@@ -15,14 +15,16 @@ import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
 from votron._util.files import replacing, write_bytes
 from votron._util.text_tables import as_text, wants_colour
-from votron._util.types import Params
 from votron.errors import MissingPackageError, VotronError
+
+if TYPE_CHECKING:
+    from votron._util.types import Params
 
 _WIDEST = 120
 _WIDEST_NAME = 60

@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 from votron._loops import dual as _loops
 from votron._util.resources import Team, team
 from votron._util.types import Array, Floats, Index, Rows
-from votron.blocks import DotCache, KernelBlock, scratch
+from votron.blocks import WORTH_A_THREAD, DotCache, KernelBlock, scratch
 from votron.cluster.messages import Candidates, NewEvents, Reply, stacked
-from votron.engine.events import WORTH_A_THREAD
 from votron.kernels import Kernel
 from votron.products import BLOCK_MULTIPLE, Products, RowStore, padded
 

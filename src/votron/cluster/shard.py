@@ -19,9 +19,8 @@ import scipy.sparse as sp
 from votron._loops import dual as _loops
 from votron._util.resources import Team, team
 from votron._util.types import Array, Floats, Index, Rows
-from votron.blocks import DotCache, KernelBlock, scratch
+from votron.blocks import EVENTS_AT_ONCE, WORTH_A_THREAD, DotCache, Events, KernelBlock, scratch
 from votron.cluster.messages import Candidates, Look, NewEvents, Numbers, Reply, Step, stacked
-from votron.engine.events import EVENTS_AT_ONCE, WORTH_A_THREAD, Events
 from votron.products import padded
 
 EVENTS_WORTH_A_VISIT = 1024

@@ -17,13 +17,10 @@ from sklearn.utils.extmath import row_norms
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from votron._util.resources import effective_threads
 from votron._util.types import Floats, Index, Labels, Params, Rows, RowsLike
 from votron.cluster.rows import SpreadRows
 from votron.engine import PrimalTrainer, TrainingRun
-from votron.estimators import _validation
 from votron.estimators._evidence import trained_on
-from votron.estimators._kernels import learnable_rows
 from votron.estimators._probabilities import ProbabilisticClassifier
 from votron.estimators._score_functions import Form, Linear, linear_scores
 from votron.estimators._training import (
@@ -39,6 +36,7 @@ from votron.estimators._training import (
     history_of_fit,
     history_with_batch,
     in_epochs,
+    learnable_rows,
     n_steps_of,
     presentation,
     second_half,
@@ -46,19 +44,14 @@ from votron.estimators._training import (
     training_data,
     unchanged_on_error,
 )
-from votron.estimators._watching import CallbackSupportMixin
-from votron.estimators._weights import (
-    CLASS_WEIGHT_CONSTRAINTS,
-    MARGIN_CONSTRAINTS,
-    learns_in_batches,
-    margins_by_label,
-    margins_of,
-)
+from votron.estimators._validation import CLASS_WEIGHT_CONSTRAINTS, MARGIN_CONSTRAINTS, refuse_spread
+from votron.estimators._weights import learns_in_batches, margins_by_label, margins_of
+from votron.estimators.base import CallbackSupportMixin
 from votron.kernels import Kernel, LinearKernel, PolynomialKernel
 from votron.products import squares as squared_lengths
 from votron.theory.evidence import AVERAGE, LAST, ONE_RANDOM, ONE_VOTE, Evidence, Measured
 from votron.theory.evidence.weights import evidence_of_weights
-from votron.theory.geometry import Margins
+from votron.theory.geometry import Comparators, Margins
 
 __all__ = ["AveragedPerceptronClassifier"]
 
@@ -272,7 +265,7 @@ class AveragedPerceptronClassifier(CallbackSupportMixin, ProbabilisticClassifier
             The fitted model.
         """
         with unchanged_on_error(self):
-            self._check_settings()
+            self._validate_params()
             data = training_data(self, X, y, sample_weight)
             order, held_out = self._split(data)
             n_steps, trainer = n_steps_of(self, len(order)), self._new_trainer()
@@ -329,7 +322,7 @@ class AveragedPerceptronClassifier(CallbackSupportMixin, ProbabilisticClassifier
         """
         with unchanged_on_error(self):
             first = not hasattr(self, "_trainer")
-            self._check_settings()
+            self._validate_params()
             fixed = {} if first else self._trained_with
             data = training_data(self, X, y, sample_weight, batch=True, classes=classes, fixed=fixed)
             order = self._learnable(data.rows, at_least=0)
@@ -346,14 +339,10 @@ class AveragedPerceptronClassifier(CallbackSupportMixin, ProbabilisticClassifier
         hand_on_ctrl_c(run, run.steps)
         return self
 
-    def _check_settings(self) -> None:
-        self._validate_params()
-        effective_threads(self.n_jobs, type(self).__name__)
-
     def _split(self, data: TrainingData) -> tuple[Index, Index]:
         """Return the rows to present, in order, and the rows held out."""
         if self.early_stopping:
-            _validation.refuse_spread(data.rows, "Early stopping")
+            refuse_spread(data.rows, "Early stopping")
         learnable, rng = self._learnable(data.rows, at_least=1), check_random_state(self.random_state)
         return presentation(self, learnable, data.codes, rng, hold_out=bool(self.early_stopping))
 
@@ -383,10 +372,9 @@ class AveragedPerceptronClassifier(CallbackSupportMixin, ProbabilisticClassifier
         if self.fit_intercept:
             return np.arange(rows.shape[0])
         if isinstance(rows, SpreadRows):
-            learnable = learnable_rows(rows, LinearKernel())
-        else:
-            nonzero = (rows != 0).sum(axis=1) if sp.issparse(rows) else (rows != 0).any(axis=1)
-            learnable = np.flatnonzero(np.asarray(nonzero))
+            return learnable_rows(rows, LinearKernel(), at_least=at_least)
+        nonzero = (rows != 0).sum(axis=1) if sp.issparse(rows) else (rows != 0).any(axis=1)
+        learnable = np.flatnonzero(np.asarray(nonzero))
         return check_learnable(rows.shape[0], learnable, at_least, "no value but 0")
 
     def _train(
@@ -399,11 +387,11 @@ class AveragedPerceptronClassifier(CallbackSupportMixin, ProbabilisticClassifier
         after_pass: Callable[[], bool] | None = None,
     ) -> TrainingRun:
         """Run the engine."""
-        rows, codes, weights = data.rows, data.codes, data.weights.each
+        rows, codes, weights = data.rows, data.codes, data.weights
         if isinstance(rows, SpreadRows):
             run: Callable[..., TrainingRun] = rows.presenter(trainer, weights=weights)
         else:
-            run = partial(trainer.run, weights=weights, n_threads=effective_threads(self.n_jobs), after_pass=after_pass)
+            run = partial(trainer.run, weights=weights, n_threads=self._n_threads, after_pass=after_pass)
             run = partial(run, pauses=scored.pauses)
         return in_epochs(self, n_steps, len(order), lambda watch: run(rows, codes, order, n_steps, watcher=watch))
 
@@ -428,7 +416,7 @@ class AveragedPerceptronClassifier(CallbackSupportMixin, ProbabilisticClassifier
         """Run the engine; return what happened, and where the held-out part was predicted best."""
         from votron.estimators._best_moment import codes_of, counted
 
-        unseen, answers, weights = data.rows[held_out], data.codes[held_out], data.weights.each
+        unseen, answers, weights = data.rows[held_out], data.codes[held_out], data.weights
         count = None if weights is None else weights[held_out]
         in_all = len(answers) if count is None else float(count.sum())
         scores: list[float] = []
@@ -501,7 +489,7 @@ class AveragedPerceptronClassifier(CallbackSupportMixin, ProbabilisticClassifier
         """Return the kernel of the feature space: the feature that is always one adds a constant."""
         return PolynomialKernel(1) if self._trainer.bias else LinearKernel()
 
-    def _evidence(self, X: RowsLike, y: Labels, comparators: Any) -> Evidence:
+    def _evidence(self, X: RowsLike, y: Labels, comparators: Comparators) -> Evidence:
         """Return what `votron.theory.certify` asks for."""
         check_is_fitted(self)
         jointly = self._trainer.joint and self._n_vectors > 1

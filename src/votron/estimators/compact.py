@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 
 from sklearn.utils.validation import check_is_fitted
 
-from votron._util.resources import effective_threads
 from votron._util.types import Estimator, Floats, Labels, Rows, RowsLike
 from votron.errors import VotronError
 from votron.estimators._probabilities import ProbabilisticClassifier
@@ -115,7 +114,7 @@ class CompactClassifier(ProbabilisticClassifier):
 
     def _scores(self, rows: Rows) -> Floats:
         self._validate_params()
-        return self._predictor.scores(rows, effective_threads(self.n_jobs, type(self).__name__))
+        return self._predictor.scores(rows, self._n_threads)
 
     def _shaped(self, scores: Floats) -> Floats:
         """Return scores as the model had them: of two classes, naive Bayes predicts the first where they are 0."""

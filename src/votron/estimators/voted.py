@@ -17,19 +17,17 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from votron._util.arrays import n_bytes
-from votron._util.resources import effective_threads, parse_memory_limit
+from votron._util.resources import parse_memory_limit
 from votron._util.types import Estimator, Floats, Index, Labels, Rows, RowsLike, Scores
 from votron.cluster.rows import SpreadRows
 from votron.engine import DualTrainer, LinearTrainer, TrainingRun
 from votron.errors import VotronError
-from votron.estimators._kernels import KERNEL_CONSTRAINTS, NameIn, kernel_on, learnable_rows, reads_gamma, set_tags
 from votron.estimators._probabilities import ProbabilisticClassifier
-from votron.estimators._support import SupportVectorMixin
 from votron.estimators._training import (
     SAMPLE,
     Sample,
     TrainingData,
-    check_learnable,
+    Watch,
     class_numbers,
     come_grouped,
     evenly,
@@ -37,16 +35,29 @@ from votron.estimators._training import (
     history_of_fit,
     history_with_batch,
     in_epochs,
+    kernel_on,
+    learnable_rows,
     n_steps_of,
     presentation,
+    reads_gamma,
     second_half,
     tell_of_end,
     training_data,
     unchanged_on_error,
 )
-from votron.estimators._validation import examples_of, is_collection, refuse_spread, rows_at, validated
-from votron.estimators._watching import CallbackSupportMixin, Watch
-from votron.estimators._weights import CLASS_WEIGHT_CONSTRAINTS, MARGIN_CONSTRAINTS, learns_in_batches, margins_of
+from votron.estimators._validation import (
+    CLASS_WEIGHT_CONSTRAINTS,
+    KERNEL_CONSTRAINTS,
+    MARGIN_CONSTRAINTS,
+    NameIn,
+    examples_of,
+    is_collection,
+    refuse_spread,
+    rows_at,
+    validated,
+)
+from votron.estimators._weights import learns_in_batches, margins_of
+from votron.estimators.base import CallbackSupportMixin, SupportVectorMixin
 from votron.history import TrainingHistory
 from votron.kernels.base import Kernel, is_precomputed
 from votron.record import MistakeRecord
@@ -58,7 +69,7 @@ if TYPE_CHECKING:
     from votron.estimators._score_functions import Form
     from votron.explanations import Suspects
     from votron.theory.evidence import Evidence, Measured
-    from votron.theory.geometry import Margins
+    from votron.theory.geometry import Comparators, Margins
 
 __all__ = ["VotedPerceptronClassifier"]
 
@@ -231,7 +242,7 @@ class VotedPerceptronClassifier(CallbackSupportMixin, SupportVectorMixin, Probab
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KERNEL_CONSTRAINTS,
         "epochs": [Interval(Real, 0, None, closed="neither"), None],
-        "rule": [NameIn(RULES, also=("auto",))],
+        "rule": [NameIn(RULES, "auto")],
         "normalize_vectors": ["boolean"],
         "margin": MARGIN_CONSTRAINTS,
         "class_weight": CLASS_WEIGHT_CONSTRAINTS,
@@ -303,13 +314,13 @@ class VotedPerceptronClassifier(CallbackSupportMixin, SupportVectorMixin, Probab
             The fitted model.
         """
         with unchanged_on_error(self):
-            self._check_settings()
-            data = training_data(self, X, y, sample_weight, kernel=self.kernel)
+            self._validate_params()
+            data = training_data(self, X, y, sample_weight)
             self.kernel_ = self._suited_kernel(data.rows)
             rng = check_random_state(self.random_state)
             order, held_out = self._split(data, rng)
             n_steps, seed = n_steps_of(self, len(order)), _new_seed(rng)
-            trainer = self._new_trainer(data.rows, n_steps, weighted=data.weights.each is not None)
+            trainer = self._new_trainer(data.rows, n_steps, weighted=data.weights is not None)
             if self.early_stopping:
                 run, record, rule = self._train_until_best(trainer, data, order, held_out, n_steps, seed)
             else:
@@ -353,10 +364,10 @@ class VotedPerceptronClassifier(CallbackSupportMixin, SupportVectorMixin, Probab
         """
         with unchanged_on_error(self):
             first = not hasattr(self, "history_")
-            self._check_settings()
-            data = training_data(self, X, y, sample_weight, kernel=self.kernel, batch=True, classes=classes)
+            self._validate_params()
+            data = training_data(self, X, y, sample_weight, batch=True, classes=classes)
             self.kernel_ = self._suited_kernel(data.rows, first=first)
-            order = self._learnable(data.rows, at_least=0)
+            order = learnable_rows(data.rows, self.kernel_, at_least=0)
             trainer = self._resumed(data.rows)
             steps, numbered = trainer.time, 0 if first else max(trainer.time, self.history_.n_numbered)
             ids = np.zeros(data.rows.shape[0], dtype=np.int64)
@@ -370,11 +381,6 @@ class VotedPerceptronClassifier(CallbackSupportMixin, SupportVectorMixin, Probab
             self._set_history(dataclasses.replace(history, n_numbered=numbered + len(order)))
         hand_on_ctrl_c(run, self.record_.n_steps)
         return self
-
-    def _check_settings(self) -> None:
-        self._validate_params()
-        parse_memory_limit(self.memory_limit, type(self).__name__)
-        effective_threads(self.n_jobs, type(self).__name__)
 
     def _suited_kernel(self, rows: Rows | SpreadRows, *, first: bool = True) -> Kernel:
         """Return the kernel of these rows, with the arithmetic that suits them; a further batch may not change it."""
@@ -393,13 +399,8 @@ class VotedPerceptronClassifier(CallbackSupportMixin, SupportVectorMixin, Probab
         hold_out = self.early_stopping or needs_held_out(self.rule)
         if hold_out:
             refuse_spread(data.rows, "Early stopping and the rules 'holdout' and 'auto'")
-        learnable = self._learnable(data.rows, at_least=1)
+        learnable = learnable_rows(data.rows, self.kernel_)
         return presentation(self, learnable, data.codes, rng, hold_out=bool(hold_out))
-
-    def _learnable(self, rows: Rows | SpreadRows, at_least: int) -> Index:
-        """Return the numbers of the rows that can be learnt; warn of the others."""
-        learnable = learnable_rows(rows, self.kernel_)
-        return check_learnable(rows.shape[0], learnable, at_least, "K(x, x) = 0", repr(self.kernel_))
 
     def _new_trainer(
         self, rows: Rows | SpreadRows, n_steps: int, weighted: bool = False
@@ -443,7 +444,7 @@ class VotedPerceptronClassifier(CallbackSupportMixin, SupportVectorMixin, Probab
         if not n_steps:
             return TrainingRun(0, False, False)
         rows, codes = data.rows, data.codes
-        run = self._runner(trainer, rows, order, n_steps, ids, data.weights.each)
+        run = self._runner(trainer, rows, order, n_steps, ids, data.weights)
 
         def train(watch: Watch) -> TrainingRun:
             return run(rows, codes, order, n_steps, watcher=watch if stop is None else stop.beside(watch))
@@ -463,7 +464,7 @@ class VotedPerceptronClassifier(CallbackSupportMixin, SupportVectorMixin, Probab
         weights: Floats | None = None,
     ) -> Callable[..., TrainingRun]:
         """Return the engine's ``run``, with the threads and the memory that it may use."""
-        n_threads = effective_threads(self.n_jobs)
+        n_threads = self._n_threads
         if isinstance(rows, SpreadRows):
             assert isinstance(trainer, DualTrainer)
             return rows.runner(trainer, ids=ids, weights=weights, memory_limit=self.memory_limit, n_threads=n_threads)
@@ -503,8 +504,8 @@ class VotedPerceptronClassifier(CallbackSupportMixin, SupportVectorMixin, Probab
             data.codes[held_out],
             self._choices("last" if looks_for_itself else self.rule),
             seed,
-            effective_threads(self.n_jobs),
-            None if data.weights.each is None else data.weights.each[held_out],
+            self._n_threads,
+            None if data.weights is None else data.weights[held_out],
         )
         stop = EarlyStop(unseen, partial(trainer.record, n), n, n_steps, self.PATIENCE)
         run = self._train(trainer, data, order, n_steps, stop=stop)
@@ -538,9 +539,9 @@ class VotedPerceptronClassifier(CallbackSupportMixin, SupportVectorMixin, Probab
         """Choose the rule that "auto" stands for, unless early stopping has, or the vectors of "holdout"."""
         if not needs_held_out(self.rule) or (self.rule == "auto" and self.early_stopping):
             return
-        rows, codes = data.with_all_columns(data.rows[held_out], self.kernel_), data.codes[held_out]
+        rows, codes, weights = data.held_out(held_out, self.kernel_)
         if self.rule == "auto":
-            self._choose_rule(rows, codes, None if data.weights.each is None else data.weights.each[held_out])
+            self._choose_rule(rows, codes, weights)
         else:
             self._set_holdout(rows, codes)
 
@@ -560,13 +561,13 @@ class VotedPerceptronClassifier(CallbackSupportMixin, SupportVectorMixin, Probab
         from votron.estimators._best_moment import codes_of, counted, first_best
 
         choices, right = self._choices(rule), []
-        for stage in self._vectors.staged(rows, times, choices, n_threads=effective_threads(self.n_jobs)):
+        for stage in self._vectors.staged(rows, times, choices, n_threads=self._n_threads):
             right.append([counted(codes_of(stage.scores[choice]) == codes, weights) for choice in choices])
         i, j = first_best(right)
         return times[i], choices[j][0]
 
     def _set_holdout(self, rows: Rows, codes: Index) -> None:
-        curve = self._vectors.holdout_curve(rows, codes, n_threads=effective_threads(self.n_jobs))
+        curve = self._vectors.holdout_curve(rows, codes, n_threads=self._n_threads)
         self._vectors = dataclasses.replace(self._vectors, holdout=curve)
 
     # -- probabilities ------------------------------------------------------------------------------------------------
@@ -578,8 +579,8 @@ class VotedPerceptronClassifier(CallbackSupportMixin, SupportVectorMixin, Probab
         sample = self._sample_of(data, order, at, 0, grouped)
         self._sample, self._slopes = sample or None, {}
         if len(held_out):
-            rows = data.with_all_columns(data.rows[held_out], self.kernel_)
-            self._take_held_out(rows, data.codes[held_out], self.record_.n_steps)
+            rows, codes, _ = data.held_out(held_out, self.kernel_)
+            self._take_held_out(rows, codes, self.record_.n_steps)
 
     def _sample_of(self, data: TrainingData, order: Index, at: Index, first: int, grouped: bool) -> Sample:
         """Return rows presented at some steps, when so many steps were over before the first."""
@@ -600,7 +601,7 @@ class VotedPerceptronClassifier(CallbackSupportMixin, SupportVectorMixin, Probab
 
         assert self._sample is not None
         choices = {key: (key.removesuffix(_UNIT), key.endswith(_UNIT)) for key in keys}
-        n_threads = effective_threads(self.n_jobs)
+        n_threads = self._n_threads
         found = progressive_scores(self._vectors, self._sample, choices.values(), n_threads) if keys else {}
         return {key: slope_of(*found[choice], self._sample.labels) for key, choice in choices.items()}
 
@@ -634,9 +635,7 @@ class VotedPerceptronClassifier(CallbackSupportMixin, SupportVectorMixin, Probab
         check_is_fitted(self)
         rows, _ = validated(self, X, kernel=self.kernel_, reset=False)
         numbers, votes = self._numbers(self._shaped(self._scores(rows))), ("vote", False)
-        [stage] = self._vectors.staged(
-            rows, [self._vectors.record.n_steps], [votes], n_threads=effective_threads(self.n_jobs)
-        )
+        [stage] = self._vectors.staged(rows, [self._vectors.record.n_steps], [votes], n_threads=self._n_threads)
         scores = stage.scores[votes]
         signed = np.where(numbers == 1, 1, -1) * scores[:, 0] if scores.shape[1] == 1 else None
         return (1 + (scores[np.arange(len(numbers)), numbers] if signed is None else signed)) / 2
@@ -670,7 +669,7 @@ class VotedPerceptronClassifier(CallbackSupportMixin, SupportVectorMixin, Probab
         """Return the scores by the model's rule."""
         self._validate_params()
         choice = self._predicting_rule(), bool(self.normalize_vectors)
-        return self._vectors.scores(rows, *choice, n_threads=effective_threads(self.n_jobs))
+        return self._vectors.scores(rows, *choice, n_threads=self._n_threads)
 
     def suspects(self, top: int | None = None, *, first: int = 0) -> Suspects:
         """Return the training rows that were mistaken again and again, by much, and late: their labels may be wrong.
@@ -874,7 +873,7 @@ class VotedPerceptronClassifier(CallbackSupportMixin, SupportVectorMixin, Probab
         moments = moments_of(self.record_, self.n_epochs_, at)
         times = [round(moment * self.record_.n_examples) for moment in moments]
         choices = choices_of([(self._predicting_rule(), bool(self.normalize_vectors))] if rules is None else rules)
-        stages = self._vectors.staged(rows, times, list(choices.values()), n_threads=effective_threads(self.n_jobs))
+        stages = self._vectors.staged(rows, times, list(choices.values()), n_threads=self._n_threads)
         return (
             (moment, {entry: self._shaped(stage.scores[choice]) for entry, choice in choices.items()})
             for moment, stage in zip(moments, stages, strict=True)
@@ -888,7 +887,7 @@ class VotedPerceptronClassifier(CallbackSupportMixin, SupportVectorMixin, Probab
 
         return recorded_margins(self, X, y, vector)
 
-    def _evidence(self, X: RowsLike, y: Labels, comparators: Any) -> Evidence:
+    def _evidence(self, X: RowsLike, y: Labels, comparators: Comparators) -> Evidence:
         """Return what `votron.theory.certify` asks for."""
         from votron.estimators._evidence import recorded_evidence
 
@@ -900,11 +899,10 @@ class VotedPerceptronClassifier(CallbackSupportMixin, SupportVectorMixin, Probab
 
         return recorded_errors(self, X, y)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        # The last vector of a linear kernel gets 0.8 to 0.9 of the checks' data right; the other rules do better.
-        set_tags(tags, self.kernel, poor_if_linear=self.rule in RULES and RULES[self.rule].unsteady)
-        return tags
+    @property
+    def _poor_if_linear(self) -> bool:  # type: ignore[override]
+        """The last vector of a linear kernel gets 0.8 to 0.9 of the checks' data right; the other rules do better."""
+        return self.rule in RULES and RULES[self.rule].unsteady
 
 
 def needs_held_out(rule: str) -> bool:

@@ -28,8 +28,7 @@ from votron.estimators._training import (
     training_data,
     unchanged_on_error,
 )
-from votron.estimators._watching import CallbackSupportMixin
-from votron.estimators.base import VotronClassifier
+from votron.estimators.base import CallbackSupportMixin, VotronClassifier
 from votron.theory.winnow import CONSTRAINTS
 
 __all__ = ["WinnowClassifier"]

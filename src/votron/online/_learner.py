@@ -11,7 +11,7 @@ from votron._util.text import did_you_mean
 from votron._util.types import Floats, Labels, Params
 from votron.errors import IndefiniteKernelError, VotronError
 from votron.kernels import KERNELS, Kernel, make_kernel
-from votron.kernels.base import is_precomputed
+from votron.kernels.base import is_precomputed, kernel_class
 from votron.online._game import NotKeptError, Round, RunningNumbers, finite, read_target
 from votron.online._reading import OWNER, Example, read_label, read_number, read_weight
 from votron.online._river import RiverClassifier, announce
@@ -316,7 +316,7 @@ def _checked_kernel(kernel: Any) -> Kernel | None:
     if kernel is None:
         return None
     names = [name for name, cls in KERNELS.items() if not cls.pairwise]
-    known = isinstance(kernel, Kernel) or (KERNELS.find(kernel) if isinstance(kernel, str) else callable(kernel))
+    known = kernel_class(kernel) is not None if isinstance(kernel, str) else callable(kernel)  # as a Kernel is
     made = make_kernel(kernel) if known else None
     if made is None or is_precomputed(made):
         raise VotronError(
