@@ -47,25 +47,9 @@ def scratch(name: str, rows: int, width: int, dtype: DTypeLike) -> Array:
 class DotCache:
     """Dot products [block, index, row] of the supports that are asked for again and again.
 
-    A support gets an index when it has been asked for ``after`` times (1: at once), while there is room. Every block
-    asks for supports in the same order, so what a block holds is always a beginning of the indexed ones.
-
-    Parameters
-    ----------
-    n_blocks, width : int
-        Number of blocks, and their padded width.
-    dtype : type
-        Of the dot products.
-    capacity : int
-        Supports that fit.
-    after : int
-        How often a support must be asked for before it is kept.
-
-    Examples
-    --------
-    >>> cache = DotCache(n_blocks=1, width=64, dtype=np.int32, capacity=10, after=2)
-    >>> cache.note(np.array([0, 1, 1, 0, 2])), cache.indexed
-    (array([2, 3]), array([1, 0]))
+    A support gets an index when it has been asked for ``after`` times (1: at once), while there is room for
+    ``capacity``. Every block asks for supports in the same order, so what a block holds is always a beginning of the
+    indexed ones.
     """
 
     def __init__(self, n_blocks: int, width: int, dtype: DTypeLike, capacity: int, after: int = 1) -> None:
@@ -132,19 +116,7 @@ def _reserved(n_blocks: int, width: int, dtype: DTypeLike, capacity: int) -> Arr
 
 
 class KernelBlock:
-    """One block of rows, packed only when a product with it is asked for.
-
-    Parameters
-    ----------
-    kernel, products : Kernel, Products
-        The kernel and its arithmetic.
-    X, rows : matrix, int array
-        The block is these rows of X.
-    own : float array of shape (n_terms, width)
-        The kernel's terms of the rows.
-    cache, number : DotCache, int
-        The cache, and the number of this block in it.
-    """
+    """The ``rows`` of X as one block, packed when a product is asked for; ``own`` has the kernel's terms of them."""
 
     def __init__(
         self, kernel: Kernel, products: Products, X: Rows, rows: Index, own: Floats, cache: DotCache, number: int = 0

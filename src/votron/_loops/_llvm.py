@@ -38,7 +38,7 @@ def compiled(function: Callable[..., Any]) -> Any:
         return njit(nogil=True, boundscheck=False)(function)
 
 
-def broadcast(builder: Any, value: Any, vector: Any) -> Any:
+def broadcast(builder, value, vector):
     """Return a vector with the value in every lane."""
     undefined = ir.Constant(vector, ir.Undefined)
     lanes = ir.VectorType(I32, vector.count)
@@ -46,9 +46,7 @@ def broadcast(builder: Any, value: Any, vector: Any) -> Any:
     return builder.shuffle_vector(first, undefined, ir.Constant(lanes, [0] * vector.count))
 
 
-def accumulate(
-    builder: Any, low: Any, high: Any, zeros: list[Any], add: Callable[[Any, list[Any]], list[Any]]
-) -> list[Any]:
+def accumulate(builder, low, high, zeros, add):
     """Write ``sums = zeros; for k in [low, high): sums = add(k, sums)``, the sums in registers; return the sums.
 
     ``add`` writes the body of the loop. What is written next comes after the loop.
@@ -73,12 +71,12 @@ def accumulate(
     return sums
 
 
-def load_vector(builder: Any, vector: Any, data: Any, index: Any, align: int) -> Any:
+def load_vector(builder, vector, data, index, align):
     """Return the numbers from ``data[index]`` on as a vector."""
     return builder.load(builder.bitcast(builder.gep(data, [index]), vector.as_pointer()), align=align)
 
 
-def store_vectors(builder: Any, vectors: list[Any], data: Any, index: Any, align: int) -> None:
+def store_vectors(builder, vectors, data, index, align):
     """Write vectors one after another, from ``data[index]`` on."""
     for t, vector in enumerate(vectors):
         address = builder.gep(data, [builder.add(index, I64(vector.type.count * t))])
@@ -102,7 +100,7 @@ def call_row_loop(typingctx, address, row, n, parameters, first_parameter, their
     signature = types.void(i64, row, i64, parameters, i64, theirs, i64, own, i64, spare)
 
     def codegen(context, builder, signature, arguments):
-        def data(k: int, first: Any = None) -> Any:
+        def data(k, first=None):
             address = context.make_array(signature.args[k])(context, builder, arguments[k]).data
             return address if first is None else builder.gep(address, [first])
 

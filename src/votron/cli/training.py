@@ -115,7 +115,6 @@ class Trained:
 def check_parameters_of(name: str, params: Mapping[str, Any]) -> Any:
     """Return the estimator with the parameters that were typed, checked; the seed only if it takes one."""
     from votron.estimators import ESTIMATORS
-    from votron.estimators.parameters import check_parameters
     from votron.kernels import KERNELS
     from votron.kernels.base import kernel_class
 
@@ -127,7 +126,7 @@ def check_parameters_of(name: str, params: Mapping[str, Any]) -> Any:
             option = f"--{each.replace('_', '-')}"
             raise click.UsageError(f"{option} is for --estimator {' and '.join(owners)}, and not for {name}.")
     estimator = cls(**{each: value for each, value in params.items() if each in known})
-    check_parameters(estimator)
+    estimator._validate_params()
     kernel = kernel_class(getattr(estimator, "kernel", None))
     for each in params if kernel is not None else ():
         readers = [other for other, found in KERNELS.items() if each in found.parameters()]

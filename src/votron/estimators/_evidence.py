@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from votron._util.resources import effective_threads
 from votron._util.types import Estimator, Labels, RowsLike
 from votron.estimators._validation import encode_labels, typed_as, validated
 from votron.kernels.base import is_precomputed
@@ -53,7 +52,7 @@ def trained_on(
 
     rows, labels = validated(model, X, y, kernel=getattr(model, "kernel_", None), reset=False)
     check_training_data(model.history_, rows, encode_labels(labels, model.classes_)[1])
-    kernel, n_threads = model._kernel_of_space(), effective_threads(model.n_jobs)
+    kernel, n_threads = model._kernel_of_space(), model._n_threads
     precomputed = is_precomputed(kernel)
     if hasattr(model, "support_vectors_") and not precomputed:
         rows = typed_as(model.support_vectors_, rows)
@@ -95,7 +94,7 @@ def recorded_margins(model: VotedPerceptronClassifier, X: RowsLike, y: Labels, v
     check_is_fitted(model)
     rows, codes = model._labelled(X, y)
     lengths, factor = lengths_of(model.kernel_, rows)
-    n_threads = effective_threads(model.n_jobs)
+    n_threads = model._n_threads
     scores = factor[:, None] * model._vectors.scores(rows, vector, n_threads=n_threads)
     if is_precomputed(model.kernel_):
         own = scores[model.support_]
@@ -150,7 +149,7 @@ def recorded_errors(model: VotedPerceptronClassifier, X: RowsLike, y: Labels) ->
     own = model._predicting_rule(), unit
     choices = list(dict.fromkeys([("vote", unit), ("random", unit), ("last", unit), ("average", False), own]))
     times = [min(record.n_examples, record.n_steps), record.n_steps]
-    first, end = model._vectors.staged(rows, times, choices, n_threads=effective_threads(model.n_jobs))
+    first, end = model._vectors.staged(rows, times, choices, n_threads=model._n_threads)
     found = {
         ONE_VOTE: first.scores["vote", unit],
         ONE_RANDOM: first.scores["random", unit],

@@ -40,14 +40,14 @@ def checked_rows(
     y, n = np.asarray(y), _num_samples(X)
     if y.shape != (n,):
         raise VotronError(f"compare takes one label for each of the {n} rows of X. Got y of shape {y.shape} instead.")
-    weights = weighed(VotedPerceptronClassifier(class_weight=class_weight), y, sample_weight, scaled=True)
+    kept, scoring = weighed(VotedPerceptronClassifier(class_weight=class_weight), y, sample_weight, scaled=True)
     given = None if sample_weight is None else np.array(np.broadcast_to(sample_weight, n), dtype=np.float64)
-    if weights.kept is not None:
-        X, y = _safe_indexing(X, weights.kept), y[weights.kept]
-        given = None if given is None else given[weights.kept]
+    if kept is not None:
+        X, y = _safe_indexing(X, kept), y[kept]
+        given = None if given is None else given[kept]
     classes, _ = _validation.encode_labels(y)
     _validation.check_two_classes(classes, (n, getattr(X, "shape", (n, 1))[-1]))
-    return LabelledRows(X, y, given, weights.each)
+    return LabelledRows(X, y, given, scoring)
 
 
 def drawn_rows(rows: LabelledRows, max_rows: int | None, seed: int, folds: int) -> LabelledRows:

@@ -259,8 +259,8 @@ class Evaluation:
         }
         if self.rules is not None:
             document["rules"] = [
-                {"rule": rule, "normalize_vectors": normalised, **_numbers(int(wrong), self.rules.n, confidence)}
-                for (rule, normalised), (wrong,) in self.rules.wrong.items()
+                {"rule": rule[0], "normalize_vectors": rule[1], **_numbers(int(wrong), self.rules.n, confidence)}
+                for rule, (wrong,) in self.rules.wrong.items()
             ]
         return {name: value for name, value in document.items() if value is not None}
 

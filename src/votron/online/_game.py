@@ -188,34 +188,6 @@ class Round:
     The rounds of `OnlinePerceptron.history` have all that it takes to draw the game of Cohen's section 3.3: examples,
     labels, every guess, and how it projects on the target.
 
-    Attributes
-    ----------
-    t : int
-        Number of the round, from 1.
-    x : array, CSR matrix of one row, or dict
-        The example, as it was read.
-    y : int
-        Its label, +1 or -1.
-    score : float
-        v·x, with the guess before this round.
-    prediction : int
-        B's prediction.
-    mistake : bool
-        Whether y · score ≤ 0.
-    k : int
-        Mistakes so far, this round's included.
-    v : array, dict, or tuple of pairs (coefficient, example)
-        The guess after this round: the same object as in the round before where there was no mistake.
-    norm2, radius2 : float
-        ‖v‖², and the largest ‖x‖² so far.
-    lemma2 : float
-        η² k R², which ``norm2`` does not exceed; with weights η² Σw² R².
-    v_dot_u, margin, lemma1, mistake_bound : float or None
-        v·u, the least y (u·x) so far, η k γ (with weights η Σw γ), and R²/γ² (with weights from a to b (a + b)²/(4ab)
-        times that); None without a target.
-    weight : float
-        w, the weight of the example.
-
     Examples
     --------
     >>> from votron import OnlinePerceptron
@@ -231,18 +203,31 @@ class Round:
     """
 
     t: int
+    """Number of the round, from 1."""
     x: Any
+    """The example, as it was read."""
     y: int
+    """Its label, +1 or -1."""
     score: float
+    """v·x, with the guess before this round."""
     prediction: int
+    """B's prediction."""
     mistake: bool
+    """Whether y · score ≤ 0."""
     k: int
+    """Mistakes so far, this round's included."""
     v: Any
+    """The guess after this round: the same object as in the round before where there was no mistake."""
     norm2: float
     radius2: float
+    """‖v‖², and the largest ‖x‖² so far."""
     lemma2: float
+    """η² k R², which ``norm2`` does not exceed; with weights η² Σw² R²."""
     v_dot_u: float | None = None
     margin: float | None = None
     lemma1: float | None = None
     mistake_bound: float | None = None
+    """v·u, the least y (u·x) so far, η k γ (with weights η Σw γ), and R²/γ² (with weights from a to b (a + b)²/(4ab)
+    times that); None without a target."""
     weight: float = 1.0
+    """w, the weight of the example."""

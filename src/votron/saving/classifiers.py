@@ -22,10 +22,8 @@ from votron.estimators.adatron import KernelAdatronClassifier
 from votron.estimators.averaged import AveragedPerceptronClassifier
 from votron.estimators.base import VotronClassifier
 from votron.estimators.compact import CompactClassifier
-from votron.estimators.naive_bayes import _FIXED as BAYES_FIXED
 from votron.estimators.naive_bayes import NaiveBayesLinearClassifier
 from votron.estimators.voted import VotedPerceptronClassifier
-from votron.estimators.winnow import _FIXED as WINNOW_FIXED
 from votron.estimators.winnow import WinnowClassifier
 from votron.history import TrainingHistory
 from votron.kernels.base import is_precomputed
@@ -85,6 +83,7 @@ def classifier_state(model: Estimator, tensors: Tensors) -> AnyClassifier:
 
 def classifier_from(state: AnyClassifier, tensors: Tensors) -> Estimator:
     model = parts.params_from(state.cls, state.params, tensors)
+    model._fixed = {name: getattr(model, name) for name in model._FIXED}
     model.classes_ = tensors.labels("classes")
     set_names(model, state.n_features, tensors)
     if state.history is not None:
@@ -298,7 +297,6 @@ class Winnow(Classifier, tag="WinnowClassifier"):
         trainer.weights = tensors.take("weights", "f8", (n, width), least=0)
         trainer.promotions = tensors.take("promotions", "i8", (n,), least=0)
         trainer.demotions = tensors.take("demotions", "i8", (n,), least=0)
-        model._fixed = {name: getattr(model, name) for name in WINNOW_FIXED}
         model._keep(trainer)
         model._set_history(model.history_)
 
@@ -322,7 +320,6 @@ class NaiveBayes(Classifier, tag="NaiveBayesLinearClassifier"):
         prior = model.class_log_prior_  # -inf for a class without examples
         if not (prior < np.inf).all() or (model.feature_log_prob_ >= 0).any():
             raise tensors.wrong("feature_log_prob_", "logarithms of probabilities")
-        model._fixed = {name: getattr(model, name) for name in BAYES_FIXED}
 
 
 # -- compact classifiers ----------------------------------------------------------------------------------------------
