@@ -23,21 +23,6 @@ if TYPE_CHECKING:
 class ComparisonRow:
     """What was measured of one classifier, fold by fold.
 
-    Attributes
-    ----------
-    name, estimator : str
-        Its name, and the class of the classifier.
-    scores : tuple of float
-        The score on the held-out rows of each fold.
-    train_seconds, predict_seconds : tuple of float
-        Seconds for training on each fold, and for predicting 1,000 rows, both with the encoding of tables.
-    n_bytes : int or None
-        The size of the model of the first fold; None if it cannot be stored.
-    is_file : bool
-        Whether that is the size of a model file; otherwise the model was pickled.
-    remarks : tuple of str
-        Warnings of training, each once.
-
     Examples
     --------
     >>> from votron.evaluate import ComparisonRow
@@ -48,12 +33,18 @@ class ComparisonRow:
 
     name: str
     estimator: str
+    """Its name, and the class of the classifier."""
     scores: tuple[float, ...]
+    """The score on the held-out rows of each fold."""
     train_seconds: tuple[float, ...]
     predict_seconds: tuple[float, ...]
+    """Seconds for training on each fold, and for predicting 1,000 rows, both with the encoding of tables."""
     n_bytes: int | None
+    """The size of the model of the first fold; None if it cannot be stored."""
     is_file: bool
+    """Whether that is the size of a model file; otherwise the model was pickled."""
     remarks: tuple[str, ...] = ()
+    """Warnings of training, each once."""
 
     @property
     def score(self) -> float:
@@ -75,33 +66,6 @@ class ComparisonRow:
 class Comparison:
     """Classifiers on the same folds, the best first, and which of their differences are noise.
 
-    Attributes
-    ----------
-    rows : tuple of ComparisonRow
-        All that finished these folds, the best first.
-    score_name : str
-        The score that they are compared by.
-    left_out : dict of str
-        Those that did not finish, and why.
-    folds, repeats, random_state : int
-        How the rows were split.
-    n_rows, n_used : int
-        Rows of the data with a weight above 0, and how many of them were drawn for the folds.
-    n_threads : int
-        Threads of each classifier.
-    confidence : float
-        Of the intervals; of the verdicts on all pairs together; and of those on the baseline.
-    weighted : bool
-        Whether rows count by weights.
-    seconds : float
-        How long it all took.
-    stopped : str
-        "interrupted" or "out of time" if not all are finished; else empty.
-    baseline : str or None
-        The name of the one that always says the most frequent class, if it is among them.
-    repeats_asked : int
-        Repeats that were asked for, of which ``repeats`` were finished by all.
-
     Examples
     --------
     >>> from sklearn.datasets import load_iris
@@ -114,20 +78,32 @@ class Comparison:
     """
 
     rows: tuple[ComparisonRow, ...]
+    """All that finished these folds, the best first."""
     score_name: str
+    """The score that they are compared by."""
     left_out: dict[str, str]
+    """Those that did not finish, and why."""
     folds: int
     repeats: int
     random_state: int
+    """How the rows were split."""
     n_rows: int
     n_used: int
+    """Rows of the data with a weight above 0, and how many of them were drawn for the folds."""
     n_threads: int
+    """Threads of each classifier."""
     confidence: float = 0.95
+    """Of the intervals; of the verdicts on all pairs together; and of those on the baseline."""
     weighted: bool = False
+    """Whether rows count by weights."""
     seconds: float = 0.0
+    """How long it all took."""
     stopped: str = ""
+    """"interrupted" or "out of time" if not all are finished; else empty."""
     baseline: str | None = None
+    """The name of the one that always says the most frequent class, if it is among them."""
     repeats_asked: int = 0
+    """Repeats that were asked for, of which ``repeats`` were finished by all."""
 
     @property
     def score(self) -> Score:

@@ -62,17 +62,6 @@ def facts_of(X: RowsLike, text: str | Collection[str] = ()) -> DataFacts:
 class Candidate:
     """A classifier that can be compared by name.
 
-    Attributes
-    ----------
-    make : callable
-        Returns the classifier, unfitted.
-    suits : callable
-        Returns of `DataFacts` whether it is compared unless it is named.
-    of_sklearn : bool
-        Whether it comes from scikit-learn.
-    wants_dense : bool
-        Whether it takes no sparse rows.
-
     Examples
     --------
     >>> from votron.evaluate import CANDIDATES
@@ -81,9 +70,13 @@ class Candidate:
     """
 
     make: Callable[[], Estimator]
+    """Returns the classifier, unfitted."""
     suits: Callable[[DataFacts], bool] = lambda facts: True
+    """Returns of `DataFacts` whether it is compared unless it is named."""
     of_sklearn: bool = False
+    """Whether it comes from scikit-learn."""
     wants_dense: bool = False
+    """Whether it takes no sparse rows."""
 
     def new(self, **settings: object) -> Estimator:
         """Return the classifier, unfitted, with those settings that it has."""

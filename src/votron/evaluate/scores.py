@@ -23,17 +23,6 @@ Scorer = Callable[[Estimator, RowsLike, Array, Floats | None], float]
 class Score:
     """A score of a fitted classifier on labelled rows.
 
-    Attributes
-    ----------
-    name : str
-        The name of scikit-learn's scorer.
-    measure : callable
-        Takes a fitted model, rows, labels and weights of rows or None; returns the score.
-    is_share : bool
-        Whether it is written in per cent.
-    low, high : float
-        The range of values.
-
     Examples
     --------
     >>> from votron.evaluate import SCORES
@@ -42,10 +31,14 @@ class Score:
     """
 
     name: str
+    """The name of scikit-learn's scorer."""
     measure: Scorer
+    """Takes a fitted model, rows, labels and weights of rows or None; returns the score."""
     is_share: bool = False
+    """Whether it is written in per cent."""
     low: float = 0.0
     high: float = 1.0
+    """The range of values."""
 
     def in_words(self, value: float) -> str:
         """Return a score as text."""
