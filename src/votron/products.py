@@ -205,7 +205,6 @@ class PackedRows(Store):
         self.starts, self.groups, self.weights, self.offsets = starts, groups, weights, offsets
 
     def append(self, other: PackedRows, picks: Index) -> None:
-        """Append the picked rows of another packed set."""
         used = int(self.starts[self.n])
         more = int((other.starts[picks + 1] - other.starts[picks]).sum())
         self.starts = grown(self.starts, self.n + 1, self.n + 1 + len(picks))
@@ -226,7 +225,6 @@ class TileRows(Store):
         self.n, self.groups, self.offsets = len(groups), groups, offsets
 
     def append(self, other: TileRows, picks: Index) -> None:
-        """Append the picked rows of another set."""
         n = self.n + len(picks)
         self.groups, self.offsets = grown(self.groups, self.n, n), grown(self.offsets, self.n, n)
         self.groups[self.n : n], self.offsets[self.n : n] = other.groups[picks], other.offsets[picks]
@@ -251,7 +249,6 @@ class PanelBlock(Block):
         self.panels = np.empty(shape, dtype=products.dtype)
 
     def prepare(self, low: int, high: int) -> None:
-        """Pack rows low..high-1."""
         w = self.products.panel
         panels = self.panels[low // w : high // w]
         if self._lists is None:
@@ -292,7 +289,6 @@ class PanelProducts(Products):
 
     @property
     def form(self) -> str:
-        """What blocks and stores look like."""
         return f"{self!r}, groups of {self.group}"
 
     @property
@@ -301,7 +297,6 @@ class PanelProducts(Products):
         return self.shape.list_width
 
     def block_bytes(self, width: int) -> int:
-        """Return the size of the panels of dense rows."""
         return 0 if self.sparse else width * self.n_groups * np.dtype(self.dtype).itemsize
 
     def groups(self, rows: Rows) -> Array:
@@ -329,7 +324,6 @@ class PanelProducts(Products):
         return np.asarray(sums * np.int32(_loops.QUAD_SHIFT))
 
     def block(self, X: Rows, rows: Index) -> PanelBlock:
-        """Return rows of X as panels."""
         return PanelBlock(self, X, rows)
 
     def lists(self, X: Rows, rows: Index) -> PackedRows:
@@ -353,11 +347,9 @@ class PanelProducts(Products):
         return PackedRows(starts, groups[:n].copy(), weights[:n].copy(), self.offsets(dense))
 
     def pack(self, X: Rows, rows: Index) -> Store:
-        """Return rows of X as lists of nonzero groups."""
         return self.lists(X, rows)
 
     def dots(self, store: Any, slots: Index, block: Any, low: int, high: int, out: Array) -> None:
-        """Multiply, panel by panel."""
         _check_range(store, slots, block, low, high, out)
         starts, groups, weights, offsets = store.starts, store.groups, store.weights, store.offsets
         if block.place is not None:
@@ -382,12 +374,10 @@ class DenseProducts(PanelProducts):
         return self.shape.tile_width
 
     def pack(self, X: Rows, rows: Index) -> Store:
-        """Return rows of X with all of their groups."""
         groups = self.groups(X[rows])
         return TileRows(groups, self.offsets(groups))
 
     def dots(self, store: Any, slots: Index, block: Any, low: int, high: int, out: Array) -> None:
-        """Multiply, panel by panel."""
         _check_range(store, slots, block, low, high, out)
         w, panels, slots = self.panel, self._typed(block.panels), np.ascontiguousarray(slots)
         _loops.dots_of_tiles(
@@ -426,7 +416,6 @@ class RowStore(Store):
         self.n, self._rows = rows.shape[0], rows
 
     def truncate(self, n: int) -> None:
-        """Keep the first n."""
         self.n, self._rows = min(self.n, n), self._rows[:n]
 
     @property
@@ -435,7 +424,6 @@ class RowStore(Store):
         return self._rows[: self.n]
 
     def append(self, other: RowStore, picks: Index) -> None:
-        """Append the picked rows of another store."""
         more = other.rows[picks]
         if sp.issparse(self._rows):
             self._rows = sp.vstack([self._rows, sp.csr_matrix(more)], format="csr")
@@ -472,30 +460,24 @@ class GramProducts(Products):
         return "GramProducts()"
 
     def block(self, X: Rows, rows: Index) -> RowBlock:
-        """Return rows of the matrix."""
         return RowBlock(X, rows)
 
     def pack(self, X: Rows, rows: Index) -> RowStore:
-        """Return column numbers."""
         return RowStore(np.asarray(rows, dtype=np.int64))
 
     def dots(self, store: RowStore, slots: Index, block: RowBlock, low: int, high: int, out: Array) -> None:
-        """Look the values up."""
         index = block.index[low:high]
         if len(index):
             out[: len(slots), low : low + len(index)] = block.X[np.ix_(index, store.rows[slots])].T
         out[: len(slots), low + len(index) : high] = 0.0
 
     def squares(self, X: Rows) -> Floats:
-        """Return the diagonal."""
         return np.array(np.diagonal(X), dtype=np.float64)
 
     def keep(self, X: Rows, rows: Index) -> Rows:
-        """Return the diagonal values."""
         return np.asarray(X[rows, rows], dtype=np.float64).reshape(-1, 1)
 
     def restore(self, kept: Rows, names: Index) -> tuple[Store, Floats]:
-        """Return the column numbers and the diagonal values."""
         return RowStore(np.asarray(names, dtype=np.int64)), np.array(kept[:, 0])
 
 
@@ -511,11 +493,9 @@ class CallableProducts(Products):
         return f"CallableProducts({self.name})"
 
     def block(self, X: Rows, rows: Index) -> RowBlock:
-        """Return rows of X."""
         return RowBlock(X, rows)
 
     def pack(self, X: Rows, rows: Index) -> RowStore:
-        """Return rows of X."""
         return RowStore(X[rows])
 
     def values(self, A: Rows, B: Rows) -> Floats:
@@ -540,14 +520,12 @@ class CallableProducts(Products):
         return K
 
     def dots(self, store: RowStore, slots: Index, block: RowBlock, low: int, high: int, out: Array) -> None:
-        """Call the function."""
         x = block.rows(low, high)
         if x.shape[0] and len(slots):
             out[: len(slots), low : low + x.shape[0]] = self.values(store.rows[slots], x)
         out[: len(slots), low + x.shape[0] : high] = 0.0
 
     def squares(self, X: Rows) -> Floats:
-        """Return each row's value with itself, from small square pieces."""
         pieces = [np.diagonal(self.values(X[part], X[part])) for part in chunks(X.shape[0], 32)]
         return np.concatenate(pieces) if pieces else np.empty(0)
 

@@ -11,10 +11,10 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.frozen import FrozenEstimator
 
-from votron._util.frames import Frame, cell, columns_of, empty_cells, in_words, is_frame
+from votron._util.frames import cell, columns_of, empty_cells, in_words, is_frame
 from votron._util.pipelines import classifier_of, steps_before
 from votron._util.text import first_of, shortened
-from votron._util.types import Classes, Estimator, Floats, Index, Label, Rows, RowsLike
+from votron._util.types import Classes, Estimator, Floats, Frame, Index, Label, Rows, RowsLike
 from votron.explanations._sums import dense_row
 from votron.tables.text import hashed_words
 

@@ -337,11 +337,9 @@ class ValueKernel(Kernel):
     n_terms: ClassVar[int] = 0
 
     def diagonal(self, squares: Floats) -> Floats:
-        """Return each row's product with itself."""
         return np.array(squares, dtype=np.float64)
 
     def steps(self) -> tuple[Step, ...]:
-        """Return nothing to do."""
         return ()
 
 

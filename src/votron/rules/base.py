@@ -136,7 +136,6 @@ class TallyRule(Rule, ABC):
         """Return what a vector of this length adds for one step, from its scores of some rows."""
 
     def credits(self, scores: Floats, lengths: Floats, normalized: bool) -> Floats | None:
-        """Return the shares."""
         out = np.empty_like(scores)
         for j, length in enumerate(lengths.tolist()):
             out[j] = self.share(scores[j], length, normalized)
@@ -160,7 +159,7 @@ class MomentRule(Rule, ABC):
         """Return the time of each class's vector, given training up to a time; 0 is before the first mistake."""
 
     def expansion(self, vectors: Vectors, normalized: bool) -> tuple[Floats, Floats] | None:
-        """Return the vectors' coefficients, without weights whole numbers, so that scores of 0 stay 0; and lengths."""
+        # without weights whole numbers, so that scores of 0 stay 0
         return expansion_at(vectors, self.times(vectors, vectors.record.n_steps), normalized)
 
 
@@ -182,7 +181,6 @@ class DrawnRule(Rule, ABC):
         """Return a time from 0 to ``until`` for each row, from a number in [0, 1) that its content gives."""
 
     def account(self, vectors: Vectors, normalized: bool, uniform: float) -> Account:
-        """Return the coefficients of the vectors of the row's own moment."""
         record = vectors.record
         time = int(self.times(np.array([uniform]), record.n_steps)[0])
         found = expansion_at(vectors, np.full(record.n_vectors, time), normalized)

@@ -10,8 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from votron._util.frames import Series
-from votron._util.types import Floats, Rows
+from votron._util.types import Floats, Rows, Series
 from votron.errors import VotronError
 from votron.tables.survey import Survey
 

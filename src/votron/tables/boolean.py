@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
-from votron._util.frames import Series
-from votron._util.types import Floats
+from votron._util.types import Floats, Series
 from votron.tables.number import NumberColumn, filling
 from votron.tables.survey import Survey, refusal
 

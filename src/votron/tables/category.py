@@ -13,9 +13,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from votron._util.frames import Series, kind_of
+from votron._util.frames import kind_of
 from votron._util.text import counted, first_of
-from votron._util.types import Floats, Rows
+from votron._util.types import Floats, Rows, Series
 from votron.errors import DataError, VotronError
 from votron.tables.base import Column, Graph
 from votron.tables.survey import Survey, Value, refusal, values_in

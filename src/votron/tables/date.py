@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from votron._util.frames import Series, kind_of, moments_in, objects_of
-from votron._util.types import Floats
+from votron._util.frames import kind_of, moments_in, objects_of
+from votron._util.types import Floats, Series
 from votron.tables.base import Column
 from votron.tables.survey import Survey, refusal
 

@@ -19,9 +19,9 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from votron._util.frames import Frame, Series, columns_of, is_frame
+from votron._util.frames import columns_of, is_frame
 from votron._util.text import counted, did_you_mean, first_of, nearest
-from votron._util.types import Rows
+from votron._util.types import Frame, Rows, Series
 from votron.errors import DataError, VotronError
 from votron.tables import date, number, text
 from votron.tables.base import Column

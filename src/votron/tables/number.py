@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from votron._util.frames import Series, floats_of, kind_of, objects_of
+from votron._util.frames import floats_of, kind_of, objects_of
 from votron._util.text import plain_number
-from votron._util.types import Floats
+from votron._util.types import Floats, Series
 from votron.errors import DataError
 from votron.tables.base import Column, Graph
 from votron.tables.survey import Moments, Survey, refusal

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from votron._util.frames import (
-    Series,
     declared_values,
     floats_of,
     kind_of,
@@ -16,7 +15,7 @@ from votron._util.frames import (
     objects_of,
 )
 from votron._util.text import shortened
-from votron._util.types import Floats
+from votron._util.types import Floats, Series
 from votron.errors import DataError, VotronError
 
 Value = str | int | float | bool

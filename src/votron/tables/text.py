@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.feature_extraction.text import HashingVectorizer, TfidfVectorizer
 
-from votron._util.frames import Series, empty_cells, kind_of, objects_of
-from votron._util.types import Floats, Rows
+from votron._util.frames import empty_cells, kind_of, objects_of
+from votron._util.types import Floats, Rows, Series
 from votron.errors import DataError, VotronError
 from votron.tables.base import Column
 from votron.tables.survey import Survey, refusal
