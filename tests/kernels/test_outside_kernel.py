@@ -107,7 +107,7 @@ def test_a_package_that_brings_it(tmp_path):
         (["train", "digits", "--kernel", "nowhere", "-o", "m.votron"], 2),
     )
     assert "error" in done.stdout
-    assert "--kernel must be one of" in done.stderr
+    assert "--kernel" in done.stderr
 
 
 @pytest.mark.parametrize(("default", "parameter"), [(False, True), (2, 3), (1.0, 0.5), ("whole", "cut")])

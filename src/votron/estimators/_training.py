@@ -25,7 +25,7 @@ from sklearn.utils import check_random_state
 from votron._util.arrays import chunks, n_bytes, rows_in_bytes
 from votron._util.resources import available_memory
 from votron._util.text import rounded_bytes
-from votron._util.types import Array, Estimator, Floats, Index, Labels, Params, Rows, RowsLike
+from votron._util.types import Array, Estimator, Floats, Index, Labels, Rows, RowsLike
 from votron.cluster.rows import SpreadRows
 from votron.engine import TrainingRun
 from votron.errors import NotRepresentableError, VotronError
@@ -114,11 +114,10 @@ def training_data(
     scaled: bool = True,
     batch: bool = False,
     classes: Labels = None,
-    fixed: Params | None = None,
 ) -> TrainingData:
     """Validate what `fit` or, with ``batch``, ``partial_fit`` was given, and set ``classes_``.
 
-    Weights are ``scaled`` to a mean of 1. Parameters that are ``fixed`` must have the values of the first batch.
+    Weights are ``scaled`` to a mean of 1, but not those of a batch.
     """
     first, kernel = not (batch and hasattr(model, "history_")), getattr(model, "kernel", None)
     rows, labels = validated(model, X, y, kernel=kernel, reset=first)
@@ -127,9 +126,10 @@ def training_data(
         known = model.classes_
         if classes is not None and not np.array_equal(named := read_classes(classes), known):
             raise _changed("The 'classes'", known.tolist(), named.tolist(), "classes")
-        for name, value in (fixed or {}).items():
+        for name, value in model._fixed.items():
             if (now := getattr(model, name)) != value:
                 raise _changed(f"The {name!r} parameter of {type(model).__name__}", value, now, name)
+    model._fixed = {name: getattr(model, name) for name in model._FIXED}
     n, some, kept, weights = len(labels), rows, None, None
     if sample_weight is not None or getattr(model, "class_weight", None) is not None:
         from votron.estimators._weights import weighed  # most rows have no weights

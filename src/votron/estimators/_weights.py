@@ -119,14 +119,6 @@ def margins_of(model: Estimator) -> float | Floats:
     return found[::-1].copy() if len(found) == 2 else found
 
 
-def margins_by_label(model: Estimator, margins: float | Floats) -> Any:
-    """Return what `margins_of` returns as the parameter has it."""
-    if not isinstance(margins, np.ndarray):
-        return margins
-    in_order = margins[::-1] if len(margins) == 2 else margins
-    return dict(zip(model.classes_.tolist(), in_order.tolist(), strict=True))
-
-
 def _with_mean_1(weights: Floats, owner: str) -> Floats:
     scaled: Floats = np.ldexp(weights, -np.frexp(weights.max())[1])  # exact, so that weights of mean 1 stay as they are
     scaled /= scaled.mean()

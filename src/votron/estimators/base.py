@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils._param_validation import InvalidParameterError
 from sklearn.utils.validation import check_is_fitted
@@ -17,7 +18,7 @@ from votron._util.types import Array, Floats, Index, Label, Labels, Params, Rows
 from votron.errors import VotronError
 from votron.estimators._validation import encode_labels, is_collection, validated
 from votron.history import TrainingHistory
-from votron.kernels.base import is_precomputed, kernel_class
+from votron.kernels.base import Kernel, is_precomputed, kernel_class
 from votron.record import labels_of
 
 try:
@@ -43,8 +44,15 @@ class VotronClassifier(ClassifierMixin, BaseEstimator):
     classes_: Array
     n_features_in_: int
     history_: TrainingHistory
+    MAX_EPOCHS: ClassVar[int] = 1000
+    """Passes after which ``epochs=None`` gives up, with a warning."""
+    PATIENCE: ClassVar[int] = 3
+    """Passes without a better prediction of the held-out part after which ``early_stopping`` ends training."""
     _ties_to_first: bool = False
     """True if of two classes a score of 0 predicts the first."""
+    _FIXED: ClassVar[tuple[str, ...]] = ()
+    """Parameters that may not change between calls of ``partial_fit``; `_fixed` has their values."""
+    _fixed: Params
     _tables: ClassVar[dict[str, str]] = {}
     """What suits it of the parameters of `votron.TableEncoder`, where that is not what suits most."""
 
@@ -69,7 +77,25 @@ class VotronClassifier(ClassifierMixin, BaseEstimator):
     def _n_threads(self) -> int:
         return effective_threads(getattr(self, "n_jobs", None))
 
-    # -- prediction ---------------------------------------------------------------------------------------------------
+    def fit(self, X: RowsLike, y: Labels, sample_weight: ArrayLike | None = None) -> Self:
+        """Train on data and labels.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or data frame of shape (n_samples, n_features)
+            The examples; with ``kernel="precomputed"`` their kernel values with each other.
+        y : array of shape (n_samples,)
+            The labels: whole numbers, text, or anything else that can be sorted.
+        sample_weight : array of shape (n_samples,), optional
+            Weights of the rows, 0 or more; the class says what they do. Rows of weight 0 are left out, as if they had
+            not been given.
+
+        Returns
+        -------
+        self
+            The fitted model.
+        """
+        raise NotImplementedError
 
     def decision_function(self, X: RowsLike) -> Scores:
         """Return the scores of rows: the class says what they are.
@@ -110,7 +136,6 @@ class VotronClassifier(ClassifierMixin, BaseEstimator):
         return np.asarray(self.classes_[numbers])
 
     def _lazily(self, method: str, X: RowsLike) -> Any:
-        """Return what a method returns for a Dask collection: a lazy Dask array."""
         from votron.estimators._collections import predicted
 
         return predicted(self, method, X)
@@ -123,9 +148,11 @@ class VotronClassifier(ClassifierMixin, BaseEstimator):
         raise NotImplementedError
 
     def _shaped(self, scores: Floats) -> Scores:
-        """Return scores as users get them: of two classes one, never 0, whose sign tells the label."""
+        """Return scores as users get them: of two classes one, never 0 if that predicts the second."""
         if len(self.classes_) > 2:
             return scores
+        if self._ties_to_first:
+            return scores[:, 0]
         return np.where(scores[:, 0] == 0, LEAST_POSITIVE, scores[:, 0])
 
     @property
@@ -141,7 +168,7 @@ class VotronClassifier(ClassifierMixin, BaseEstimator):
         """Return for each row and vector +1 if the vector shall score it positively, else -1."""
         return np.where(codes[:, None] == np.arange(self._n_vectors), 1, -1)
 
-    def _kernel_of_space(self) -> Any:
+    def _kernel_of_space(self) -> Kernel | None:
         """Return the kernel of the feature space that the vectors are in."""
         return getattr(self, "kernel_", None)
 
@@ -149,8 +176,6 @@ class VotronClassifier(ClassifierMixin, BaseEstimator):
         """Keep the history, and the attributes that are in it."""
         self.history_ = history
         self.n_epochs_, self.converged_ = history.n_epochs, bool(history.converged)
-
-    # -- explanations -------------------------------------------------------------------------------------------------
 
     def explain(
         self,
@@ -163,7 +188,7 @@ class VotronClassifier(ClassifierMixin, BaseEstimator):
         feature_names: Sequence[str] | None = None,
         names: Any = None,
     ) -> Explanations:
-        """Explain scores: which training examples and features make them, and how vectors voted.
+        """Explain scores: which training examples and features make them up, and how vectors voted.
 
         Parameters
         ----------
@@ -208,8 +233,6 @@ class VotronClassifier(ClassifierMixin, BaseEstimator):
     def _explained_form(self) -> Form:
         """Return what the model scores with."""
         return self._form()[0]
-
-    # -- files and compact models -------------------------------------------------------------------------------------
 
     def save(
         self,
