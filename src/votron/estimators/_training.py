@@ -314,12 +314,6 @@ def held_out_split(
 # -- the run -----------------------------------------------------------------------------------------------------------
 
 
-def check_is_trained(model: Estimator) -> None:
-    """Refuse to show what a trainer has learnt before there is one."""
-    if not hasattr(model, "_trainer"):
-        raise AttributeError(f"This {type(model).__name__} is not fitted yet: call fit or partial_fit first.")
-
-
 def check_room(model: Estimator, needed: int) -> None:
     """Refuse weights for which there is no memory."""
     if needed > _WORTH_ASKING and needed > (free := available_memory()):
@@ -470,9 +464,11 @@ def evenly(n: int, most: int) -> Index:
     return np.arange(n) if n <= most else np.arange(most) * n // most
 
 
-def second_half(order: Index, presented: int, rows: Rows, most: int = SAMPLE) -> Index:
-    """Return the steps before which rows are sampled: of those presented in the first pass, the second half."""
+def second_half(order: Index, presented: int, rows: Rows, most: int = SAMPLE, *, later: bool = False) -> Index:
+    """Return the steps before which rows are sampled: of the first pass the second half, of a later batch all along."""
     n = min(presented, len(order))
+    if later:
+        return evenly(n, most)
     return n // 2 + evenly(n - n // 2, room_for_sample(rows, most))
 
 
@@ -489,7 +485,6 @@ def class_numbers(codes: Index, n_vectors: int) -> Index:
 
 def come_grouped(codes: Index) -> bool:
     """Tell whether labels come class after class."""
-    changes = np.count_nonzero(codes[1:] != codes[:-1])
-    if len(codes) < 2 or changes > codes.max():
-        return False  # more changes than classes: there is no need to count these
-    return bool(changes + 1 == len(np.unique(codes)) < len(codes))
+    runs = 1 + np.count_nonzero(codes[1:] != codes[:-1])
+    few = len(codes) > 1 and runs <= 1 + codes.max()  # if not, there is no need to count classes
+    return bool(few and runs == len(np.unique(codes)) < len(codes))
