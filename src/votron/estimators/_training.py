@@ -328,14 +328,14 @@ class Watch:
     """Hands progress on, and tells the engine to stop after this block when Ctrl-C is pressed; at a second one, now."""
 
     def __init__(self) -> None:
-        self.listeners: list[Callable[[int, int, int], None]] = []
+        self.report: Callable[[int, int, int], None] | None = None
         self.interrupted = False
         self.before = 0
         """Steps of earlier parts, where each counts its own."""
 
     def update(self, step: int, epoch: int, mistakes: int) -> None:
-        for listen in self.listeners:
-            listen(self.before + step, epoch, mistakes)
+        if self.report is not None:
+            self.report(self.before + step, epoch, mistakes)
 
     def should_stop(self) -> bool:
         return self.interrupted
@@ -359,24 +359,26 @@ class Watch:
             signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def watched(model: Estimator, train: Callable[[Watch], T], total_steps: int, size: int, **told: Any) -> tuple[T, bool]:
-    """Train in parts of ``size`` steps, and return the outcome and whether Ctrl-C ended training."""
+def watched(
+    model: Estimator, train: Callable[[Watch], T], n_steps: int, epoch_size: int | None = None, **shown: Any
+) -> tuple[T, bool]:
+    """Train, and return the outcome and whether Ctrl-C ended training."""
     watch = Watch()
 
     def work() -> T:
         with watch.minding_ctrl_c():
             return train(watch)
 
-    if model.verbose or hasattr(model, "_hooks") or hasattr(model, "_skl_callbacks"):
+    if model.verbose or hasattr(model, "_hooks"):
         from votron.estimators._watching import listened_to  # most training runs unheard
 
-        return listened_to(model, work, watch, total_steps, size, **told), watch.interrupted
+        return listened_to(model, work, watch, n_steps, epoch_size, **shown), watch.interrupted
     return work(), watch.interrupted
 
 
 def in_epochs(model: Estimator, n_steps: int, n_examples: int, train: Callable[[Watch], TrainingRun]) -> TrainingRun:
     """Train under watch, and return what happened."""
-    run, interrupted = watched(model, train, n_steps, n_examples, known=model.epochs is not None)
+    run, interrupted = watched(model, train, n_steps, None if model.epochs is None else n_examples)
     return replace(run, interrupted=interrupted)
 
 

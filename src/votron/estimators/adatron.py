@@ -22,7 +22,7 @@ from votron.estimators._evidence import trained_on
 from votron.estimators._score_functions import Expansion, Form
 from votron.estimators._training import TrainingData, Watch
 from votron.estimators._validation import CLASS_WEIGHT_CONSTRAINTS, KERNEL_CONSTRAINTS
-from votron.estimators.base import CallbackSupportMixin, SupportVectorMixin, VotronClassifier
+from votron.estimators.base import SupportVectorMixin, VotronClassifier
 from votron.kernels import Kernel
 from votron.kernels.base import is_precomputed
 from votron.theory.evidence import MAXIMAL, Evidence, Measured
@@ -39,7 +39,7 @@ _SWITCHES = {
 """Parameters to set for assumptions of bounds."""
 
 
-class KernelAdatronClassifier(CallbackSupportMixin, SupportVectorMixin, VotronClassifier):
+class KernelAdatronClassifier(SupportVectorMixin, VotronClassifier):
     """Kernel adatron: the vector of maximal margin, by steps like the perceptron's.
 
     It finds, through the origin of the kernel's feature space, the vector with the largest margin on these data, to a
@@ -207,7 +207,7 @@ class KernelAdatronClassifier(CallbackSupportMixin, SupportVectorMixin, VotronCl
             return found
 
         words = "{:,} examples at work, {:,} support vectors".format
-        return training.watched(self, train, most * self._n_vectors, most, part="class", unit="", words=words)
+        return training.watched(self, train, most * self._n_vectors, unit="", words=words)
 
     def _keep(self, rows: Rows, found: list[MaximalMargin]) -> None:
         self.support_ = np.unique(np.concatenate([one.support for one in found]))
@@ -275,7 +275,6 @@ class KernelAdatronClassifier(CallbackSupportMixin, SupportVectorMixin, VotronCl
             # "auto" compares it with no other: its own margin is the best
             comparators=() if isinstance(comparators, str) and comparators == "auto" else comparators,
             predictor=MAXIMAL,
-            lengths_known=self.kernel_.unit_length,
             switches=_SWITCHES,
         )
         return evidence_of_maximal_margin(

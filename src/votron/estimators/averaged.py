@@ -27,7 +27,6 @@ from votron.estimators._score_functions import Form, Linear, linear_scores
 from votron.estimators._training import Sample, TrainingData
 from votron.estimators._validation import CLASS_WEIGHT_CONSTRAINTS, MARGIN_CONSTRAINTS, refuse_spread
 from votron.estimators._weights import learns_in_batches, margins_of
-from votron.estimators.base import CallbackSupportMixin
 from votron.kernels import Kernel, LinearKernel, PolynomialKernel
 from votron.products import squares as squared_lengths
 from votron.theory.evidence import AVERAGE, LAST, ONE_RANDOM, ONE_VOTE, Evidence, Measured
@@ -55,7 +54,7 @@ _NOT_JOINTLY = (ONE_VOTE, ONE_RANDOM)
 """Predictors that no model has whose classes were trained together."""
 
 
-class AveragedPerceptronClassifier(CallbackSupportMixin, ProbabilisticClassifier):
+class AveragedPerceptronClassifier(ProbabilisticClassifier):
     """Averaged perceptron for dense and sparse data, many features and many classes.
 
     The perceptron adds an example to its class's weight vector where it made a mistake; the average of its vectors over
@@ -420,7 +419,6 @@ class AveragedPerceptronClassifier(CallbackSupportMixin, ProbabilisticClassifier
             vectors=("last", "average"),
             comparators=comparators,
             predictor=AVERAGE if self.average else LAST,
-            lengths_known=False,
             switches=_SWITCHES if not jointly else {k: v for k, v in _SWITCHES.items() if k not in _NOT_JOINTLY},
         )
         return evidence_of_weights(

@@ -37,7 +37,7 @@ from votron.estimators._validation import (
     validated,
 )
 from votron.estimators._weights import learns_in_batches, margins_of
-from votron.estimators.base import CallbackSupportMixin, SupportVectorMixin
+from votron.estimators.base import SupportVectorMixin
 from votron.kernels.base import Kernel, is_precomputed
 from votron.record import MistakeRecord
 from votron.rules import RULES, Vectors
@@ -73,7 +73,7 @@ def _learns_in_batches(model: Estimator) -> bool:
     return learns_in_batches(model)
 
 
-class VotedPerceptronClassifier(CallbackSupportMixin, SupportVectorMixin, ProbabilisticClassifier):
+class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
     """Voted perceptron with kernels (Freund & Schapire, 1999).
 
     Training presents the examples in turn; each mistake adds the example to its class's vector. One training run yields

@@ -18,7 +18,7 @@ from votron.errors import NotRepresentableError
 from votron.estimators import _training as training
 from votron.estimators._score_functions import Form, Linear
 from votron.estimators._training import TrainingData
-from votron.estimators.base import CallbackSupportMixin, VotronClassifier
+from votron.estimators.base import VotronClassifier
 from votron.theory.winnow import CONSTRAINTS
 
 __all__ = ["WinnowClassifier"]
@@ -29,7 +29,7 @@ _REMEDY = (
 )
 
 
-class WinnowClassifier(CallbackSupportMixin, VotronClassifier):
+class WinnowClassifier(VotronClassifier):
     """Winnow: linear thresholds over Boolean features, learnt by multiplication (Littlestone, 1988).
 
     Where a positive example is missed, the weights of its active features (those that are 1) are multiplied by

@@ -10,17 +10,15 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
 from votron._util.types import Array, Estimator, Floats, Labels, RowsLike
 from votron.errors import VotronError
 from votron.estimators import VotedPerceptronClassifier
+from votron.estimators._watching import telling_progress
 from votron.rules import Vectors
-
-if TYPE_CHECKING:
-    from sklearn.callback import CallbackContext
 
 __all__ = ["Piece", "Trained", "Workshop", "bundled_pieces", "given_piece"]
 
@@ -97,34 +95,12 @@ class Workshop:
         return ready[-1] if ready else fit[-1] if fit else None
 
 
-class _EpochsHeard:
-    """A callback of scikit-learn's that tells how many epochs are done."""
-
-    def __init__(self, tell: Callable[[float], None], epochs: int) -> None:
-        self._tell, self._epochs, self._done = tell, epochs, 0
-
-    def setup(self, estimator: Estimator, context: CallbackContext) -> None: ...
-
-    def on_fit_task_begin(self, estimator: Estimator, context: CallbackContext) -> None: ...
-
-    def on_fit_task_end(self, estimator: Estimator, context: CallbackContext) -> None:
-        self._done += context.task_name == "epoch"
-        self._tell(min(1.0, self._done / self._epochs))
-
-    def teardown(self, estimator: Estimator, context: CallbackContext) -> None: ...
-
-
 def _fit(
     model: VotedPerceptronClassifier, X: RowsLike, y: Labels, tell: Callable[[float], None]
 ) -> VotedPerceptronClassifier:
-    try:
-        import sklearn.callback  # noqa: F401  # from scikit-learn 1.9 on; before, progress is 0 and then 1
-    except ImportError:
+    n_steps = float(model.epochs or 1) * len(y)
+    with telling_progress(model, lambda step, *_: tell(min(1.0, step / n_steps))):
         return model.fit(X, y)
-    heard = _EpochsHeard(tell, int(model.epochs or 1))
-    fitted: VotedPerceptronClassifier = model.set_callbacks(heard).fit(X, y)
-    fitted.set_callbacks()
-    return fitted
 
 
 # -- what there is ----------------------------------------------------------------------------------------------------
