@@ -146,7 +146,7 @@ def test_columns_are_told_by_what_the_row_held(library):
     )
     model = table_classifier(rows, VotedPerceptronClassifier(random_state=0), missing="mean").fit(rows, [0, 1] * 10)
     told = [{effect.column: effect.name for effect in why.columns} for why in model.explain(rows[:4])]
-    assert told[1] == {"size": "size = 2.0", "city": "city = Oslo", "day": "day = 2024-02-01"}
+    assert told[1] == {"size": "size = 2", "city": "city = Oslo", "day": "day = 2024-02-01"}
     assert told[2] == {
         "size": "size missing, taken as 2.333",
         "city": "city = Rome",

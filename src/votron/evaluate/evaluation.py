@@ -84,7 +84,8 @@ class Evaluation:
         if all_rules:
             if not has_moments(self.classifier):
                 kind = type(self.classifier).__name__
-                raise VotronError(f"Several rules are for models that keep their record. Got a {kind} instead.")
+                message = f"Several rules are for models that keep their record. Got a {kind} instead."
+                raise VotronError(message, parameter="all_rules")
             self.rules = rules_at_the_end(self.classifier)
         self._log_loss = 0.0
         self._probability_sums: Floats | None = None
