@@ -7,7 +7,12 @@ from collections.abc import Iterator
 import hypothesis
 import pytest
 
-from votron._util.registry import REGISTRIES
+from votron.data.formats import FORMATS
+from votron.kernels import KERNELS
+from votron.rules import RULES
+from votron.theory.statements import REGISTERED_BOUNDS
+
+REGISTRIES = (KERNELS, RULES, FORMATS, REGISTERED_BOUNDS)
 
 # How long an example takes is the machine's business. Each run draws others, so that half of the usual number will do.
 hypothesis.settings.register_profile("untimed", deadline=None, max_examples=50)
@@ -21,7 +26,7 @@ def _registries_as_they_were() -> Iterator[None]:
     """Take out again what a test registers: names are known to a whole process."""
     before = [dict(each) for each in REGISTRIES]
     yield
-    for each, content in zip(REGISTRIES, before, strict=False):
+    for each, content in zip(REGISTRIES, before, strict=True):
         if each != content:
             each.clear()
             each.update(content)

@@ -23,8 +23,7 @@ from benchmarks._common import PAPER, Results, load, parser, timed
 from votron import VotedPerceptronClassifier
 from votron.cluster import walk
 from votron.cluster.local import local_cluster
-from votron.data import load_mnist_folder
-from votron.papers.images import shift, with_shifts
+from votron.papers.images import with_shifts
 
 SHIFTS = [(a * step, b * step) for step in (1, 2) for a in (-1, 0, 1) for b in (-1, 0, 1) if a or b]
 CHUNK = 20_000
@@ -146,48 +145,10 @@ def extrapolated(seconds: dict[str, float], row: dict[str, Any]) -> list[dict[st
     return found
 
 
-# -- beyond memory ----------------------------------------------------------------------------------------------------
-
-
-def _made(folder: str | None, start: int, stop: int, copy: int) -> Any:
-    """Return some digits, shifted; this runs on a worker."""
-    X, _, _, _ = load_mnist_folder(folder)
-    if copy:
-        return shift(X[start:stop], *SHIFTS[copy - 1])
-    return X[start:stop]
-
-
-def _peak() -> float:
-    """Return the most memory of a worker, in GB; what getrusage says may be of the process that started it."""
-    with open("/proc/self/status") as status:
-        return next(float(line.split()[1]) / 1e6 for line in status if line.startswith("VmHWM"))
-
-
-def beyond_memory(args: Any, n: int, y: Any, copies: int, limit: str) -> dict[str, Any]:
-    """Train on digits and shifted copies of them that workers make, with little memory."""
-    step = min(CHUNK, n)
-    with workers(2, memory_limit=limit) as client:
-        parts = []
-        for copy in range(copies + 1):
-            for start in range(0, n, step):
-                stop = min(start + step, n)
-                made = dask.delayed(_made)(args.data, start, stop, copy)
-                parts.append(da.from_delayed(made, (stop - start, 784), np.uint8))
-        X, labels = da.concatenate(parts), np.tile(y[:n], copies + 1)
-        seconds, fitted = timed(lambda: model(memory_limit="100MB").fit(X, labels))
-        peaks = client.run(_peak)
-    return {
-        "rows": len(labels), "data GB": len(labels) * 784 / 1e9, "limit of a worker": limit, "seconds": seconds,
-        "most of a worker GB": max(peaks.values()), "mistaken rows": len(fitted.support_),
-        "lost workers": fitted.cluster_account_.lost,
-    }  # fmt: skip
-
-
 def main() -> int:
     options = parser(__doc__.splitlines()[0])
-    options.add_argument("--only", nargs="+", default=["compare", "shifted", "model", "beyond"], metavar="PART")
+    options.add_argument("--only", nargs="+", default=["compare", "shifted", "model"], metavar="PART")
     options.add_argument("--copies", type=int, default=8, help="shifted copies to compare with (default: %(default)s)")
-    options.add_argument("--memory", default="900MB", help="memory of a worker, beyond memory (default: %(default)s)")
     args = options.parse_args()
     X, y, _, _ = load(args)
     results = Results("cluster", args)
@@ -203,8 +164,6 @@ def main() -> int:
         results.table("T = a + b n + trips t + pairs p / W, fitted to some runs", table)
         results.table("Its numbers, in nanoseconds", [{name: 1e9 * value for name, value in seconds.items()}])
         results.table("Seconds for more rows, one pass", extrapolated(seconds, largest))
-    if "beyond" in args.only:
-        results.table("Rows beyond memory", [beyond_memory(args, len(X), y, 16, args.memory)])
     results.close()
     return 0
 

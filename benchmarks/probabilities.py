@@ -31,7 +31,7 @@ from votron import AveragedPerceptronClassifier, VotedPerceptronClassifier
 from votron._util.plotting import STYLE, plain, pyplot, save, title
 from votron.estimators import averaged
 from votron.estimators._progressive import columns_of, slope_of
-from votron.estimators._training import RowWeights, TrainingData, second_half
+from votron.estimators._training import TrainingData, second_half
 from votron.plots.predictions import reliability_points
 
 ROWS = 5_000
@@ -176,7 +176,7 @@ def costs(args: Any) -> Iterator[dict[str, Any]]:
         model = VotedPerceptronClassifier(epochs=1, random_state=0, n_jobs=args.threads)
         seconds, _ = best_of(5, lambda: model.fit(X[:n], y[:n]))  # noqa: B023 (called at once)
         order, codes = np.random.default_rng(0).permutation(n), y[:n].astype(np.int64)
-        data = TrainingData(X[:n], codes, RowWeights(n), None)
+        data = TrainingData(X[:n], codes, n, None, None, None)
         sampling, _ = best_of(5, lambda: model._sample_of(data, order, second_half(order, n, X[:n]), 0, False))  # noqa: B023
         model.fit(X[:n], y[:n])
         first, _ = timed(lambda: model.predict_proba(X[:1]))  # noqa: B023

@@ -195,7 +195,7 @@ def _faults_of_compiled(processor: Processor) -> list[str]:
     from votron._loops import products
 
     loop = njit(products.dots_of_tiles.py_func)
-    width, height = products.shape("float64").tile_width, products.shape("float64").tile_height
+    width, height = products.SHAPES["float64"].tile_width, products.SHAPES["float64"].tile_height
     rows, panels = np.ones((height, 2)), np.ones((1, 2 * width))
     loop(rows, np.zeros(height), np.arange(height), panels, width, height, 0, 1, np.empty((height, width)))
     (code,) = loop.inspect_asm().values()

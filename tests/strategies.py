@@ -16,9 +16,9 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from votron import products
+from votron import blocks, products
 from votron.blocks import DotCache
-from votron.engine import DualTrainer, TrainingRun, dual, events
+from votron.engine import DualTrainer, TrainingRun, dual
 from votron.kernels import (
     CallableKernel,
     ConjunctionKernel,
@@ -111,9 +111,9 @@ class How:
     @contextmanager
     def in_force(self) -> Any:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(events, "EVENTS_AT_ONCE", self.events)
+            patch.setattr(blocks, "EVENTS_AT_ONCE", self.events)
             patch.setattr(dual, "CANDIDATES_AT_ONCE", self.candidates)
-            for module in (dual, events):
+            for module in (dual, blocks):
                 patch.setattr(module, "WORTH_A_THREAD", self.worth_a_thread)
             if self.at_once:
                 patch.setattr(products, "WORTH_KEEPING", 0)

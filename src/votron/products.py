@@ -83,16 +83,7 @@ class Traits:
 
 
 def describe(X: Rows) -> Traits:
-    """Look at a matrix once and tell its traits.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> describe(np.array([[0.0, 3.0], [255.0, 0.0]])).integer
-    True
-    >>> describe(np.array([[0.5, 3.0]])).integer
-    False
-    """
+    """Return the traits of a matrix."""
     values = X.data if sp.issparse(X) else X
     dtype, d = np.dtype(values.dtype), int(X.shape[1])
     if values.size == 0:
@@ -114,14 +105,7 @@ def _is_integer_valued(values: Array) -> bool:
 
 
 def squares(X: Rows, dtype: type[Any] = np.float64) -> Floats:
-    """Return the squared length of each row, with the arithmetic that products of this type have.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> squares(np.array([[3, 4], [0, 2]], dtype=np.uint8))
-    array([25.,  4.])
-    """
+    """Return the squared length of each row, with the arithmetic that products of this type have."""
     out = np.empty(X.shape[0])
     real = np.float32 if dtype is np.float32 else np.float64  # float64 is exact for the integers that int32 is for
     if sp.issparse(X):
@@ -221,7 +205,6 @@ class PackedRows(Store):
         self.starts, self.groups, self.weights, self.offsets = starts, groups, weights, offsets
 
     def append(self, other: PackedRows, picks: Index) -> None:
-        """Append the picked rows of another packed set."""
         used = int(self.starts[self.n])
         more = int((other.starts[picks + 1] - other.starts[picks]).sum())
         self.starts = grown(self.starts, self.n + 1, self.n + 1 + len(picks))
@@ -242,7 +225,6 @@ class TileRows(Store):
         self.n, self.groups, self.offsets = len(groups), groups, offsets
 
     def append(self, other: TileRows, picks: Index) -> None:
-        """Append the picked rows of another set."""
         n = self.n + len(picks)
         self.groups, self.offsets = grown(self.groups, self.n, n), grown(self.offsets, self.n, n)
         self.groups[self.n : n], self.offsets[self.n : n] = other.groups[picks], other.offsets[picks]
@@ -267,7 +249,6 @@ class PanelBlock(Block):
         self.panels = np.empty(shape, dtype=products.dtype)
 
     def prepare(self, low: int, high: int) -> None:
-        """Pack rows low..high-1."""
         w = self.products.panel
         panels = self.panels[low // w : high // w]
         if self._lists is None:
@@ -284,16 +265,8 @@ class PanelBlock(Block):
 class PanelProducts(Products):
     """Support vectors as lists of nonzero groups, times panels of rows.
 
-    Parameters
-    ----------
-    kind : {"int32", "float32", "float64"}
-        The type of the products.
-    n_features : int
-        Features of a row.
-    sparse : bool
-        Whether rows are CSR.
-    quads : bool
-        Whether integers are bytes from 0 to 255, of which four go together, and not two; for dense rows.
+    ``kind`` is "int32", "float32" or "float64", the type of the products. With ``quads`` dense rows of bytes from 0 to
+    255 go four together, and not two.
     """
 
     def __init__(self, kind: str, n_features: int, *, sparse: bool = False, quads: bool = False) -> None:
@@ -303,7 +276,7 @@ class PanelProducts(Products):
         self.dtype = {"int32": np.int32, "float32": np.float32, "float64": np.float64}[kind]
         self.type_of_groups: Any = self.dtype if kind != "int32" else np.uint8 if quads else np.int16
         self.type_of_panels: Any = np.int8 if quads else self.type_of_groups
-        self.shape = _loops.shape(np.dtype(self.type_of_panels).name)
+        self.shape = _loops.SHAPES[np.dtype(self.type_of_panels).name]
         self.group = np.dtype(self.dtype).itemsize // np.dtype(self.type_of_groups).itemsize
         self.n_groups = -(-n_features // self.group)
         if sparse and self.n_groups > _MANY_GROUPS:
@@ -316,7 +289,6 @@ class PanelProducts(Products):
 
     @property
     def form(self) -> str:
-        """What blocks and stores look like."""
         return f"{self!r}, groups of {self.group}"
 
     @property
@@ -325,7 +297,6 @@ class PanelProducts(Products):
         return self.shape.list_width
 
     def block_bytes(self, width: int) -> int:
-        """Return the size of the panels of dense rows."""
         return 0 if self.sparse else width * self.n_groups * np.dtype(self.dtype).itemsize
 
     def groups(self, rows: Rows) -> Array:
@@ -353,7 +324,6 @@ class PanelProducts(Products):
         return np.asarray(sums * np.int32(_loops.QUAD_SHIFT))
 
     def block(self, X: Rows, rows: Index) -> PanelBlock:
-        """Return rows of X as panels."""
         return PanelBlock(self, X, rows)
 
     def lists(self, X: Rows, rows: Index) -> PackedRows:
@@ -377,11 +347,9 @@ class PanelProducts(Products):
         return PackedRows(starts, groups[:n].copy(), weights[:n].copy(), self.offsets(dense))
 
     def pack(self, X: Rows, rows: Index) -> Store:
-        """Return rows of X as lists of nonzero groups."""
         return self.lists(X, rows)
 
     def dots(self, store: Any, slots: Index, block: Any, low: int, high: int, out: Array) -> None:
-        """Multiply, panel by panel."""
         _check_range(store, slots, block, low, high, out)
         starts, groups, weights, offsets = store.starts, store.groups, store.weights, store.offsets
         if block.place is not None:
@@ -406,12 +374,10 @@ class DenseProducts(PanelProducts):
         return self.shape.tile_width
 
     def pack(self, X: Rows, rows: Index) -> Store:
-        """Return rows of X with all of their groups."""
         groups = self.groups(X[rows])
         return TileRows(groups, self.offsets(groups))
 
     def dots(self, store: Any, slots: Index, block: Any, low: int, high: int, out: Array) -> None:
-        """Multiply, panel by panel."""
         _check_range(store, slots, block, low, high, out)
         w, panels, slots = self.panel, self._typed(block.panels), np.ascontiguousarray(slots)
         _loops.dots_of_tiles(
@@ -450,7 +416,6 @@ class RowStore(Store):
         self.n, self._rows = rows.shape[0], rows
 
     def truncate(self, n: int) -> None:
-        """Keep the first n."""
         self.n, self._rows = min(self.n, n), self._rows[:n]
 
     @property
@@ -459,7 +424,6 @@ class RowStore(Store):
         return self._rows[: self.n]
 
     def append(self, other: RowStore, picks: Index) -> None:
-        """Append the picked rows of another store."""
         more = other.rows[picks]
         if sp.issparse(self._rows):
             self._rows = sp.vstack([self._rows, sp.csr_matrix(more)], format="csr")
@@ -496,30 +460,24 @@ class GramProducts(Products):
         return "GramProducts()"
 
     def block(self, X: Rows, rows: Index) -> RowBlock:
-        """Return rows of the matrix."""
         return RowBlock(X, rows)
 
     def pack(self, X: Rows, rows: Index) -> RowStore:
-        """Return column numbers."""
         return RowStore(np.asarray(rows, dtype=np.int64))
 
     def dots(self, store: RowStore, slots: Index, block: RowBlock, low: int, high: int, out: Array) -> None:
-        """Look the values up."""
         index = block.index[low:high]
         if len(index):
             out[: len(slots), low : low + len(index)] = block.X[np.ix_(index, store.rows[slots])].T
         out[: len(slots), low + len(index) : high] = 0.0
 
     def squares(self, X: Rows) -> Floats:
-        """Return the diagonal."""
         return np.array(np.diagonal(X), dtype=np.float64)
 
     def keep(self, X: Rows, rows: Index) -> Rows:
-        """Return the diagonal values."""
         return np.asarray(X[rows, rows], dtype=np.float64).reshape(-1, 1)
 
     def restore(self, kept: Rows, names: Index) -> tuple[Store, Floats]:
-        """Return the column numbers and the diagonal values."""
         return RowStore(np.asarray(names, dtype=np.int64)), np.array(kept[:, 0])
 
 
@@ -535,11 +493,9 @@ class CallableProducts(Products):
         return f"CallableProducts({self.name})"
 
     def block(self, X: Rows, rows: Index) -> RowBlock:
-        """Return rows of X."""
         return RowBlock(X, rows)
 
     def pack(self, X: Rows, rows: Index) -> RowStore:
-        """Return rows of X."""
         return RowStore(X[rows])
 
     def values(self, A: Rows, B: Rows) -> Floats:
@@ -564,14 +520,12 @@ class CallableProducts(Products):
         return K
 
     def dots(self, store: RowStore, slots: Index, block: RowBlock, low: int, high: int, out: Array) -> None:
-        """Call the function."""
         x = block.rows(low, high)
         if x.shape[0] and len(slots):
             out[: len(slots), low : low + x.shape[0]] = self.values(store.rows[slots], x)
         out[: len(slots), low + x.shape[0] : high] = 0.0
 
     def squares(self, X: Rows) -> Floats:
-        """Return each row's value with itself, from small square pieces."""
         pieces = [np.diagonal(self.values(X[part], X[part])) for part in chunks(X.shape[0], 32)]
         return np.concatenate(pieces) if pieces else np.empty(0)
 
@@ -582,29 +536,17 @@ class CallableProducts(Products):
 
 
 def choose_products(traits: Traits, *, needs_distance: bool = False) -> Products:
-    """Return the arithmetic for data of these traits.
+    """Return the arithmetic for data of these traits, joined if training and test data differ.
 
-    Parameters
-    ----------
-    traits : Traits
-        Of all the data that will meet: joined, if training and test data differ.
-    needs_distance : bool
-        Whether products will be subtracted from squared lengths (Gaussian kernel), which float32 does not survive.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> choose_products(describe(np.eye(3)))
-    PanelProducts('int32')
-    >>> choose_products(describe(np.full((2, 3), 0.5)))
-    DenseProducts('float64')
+    ``needs_distance`` says that products will be subtracted from squared lengths (Gaussian kernel), which float32 does
+    not survive.
     """
     if traits.n_features >= 2**31:
         raise VotronError(f"The data must have fewer than 2^31 features. Got {traits.n_features} instead.")
     make: type[PanelProducts]
     if traits.integer and traits.largest <= 32767 and traits.largest**2 * max(1, traits.n_features) < 2**31:
-        quads = _loops.has_quads() and not traits.sparse and traits.low >= 0 and traits.high <= 255
-        narrow = not quads and _loops.shape("int16").lanes == 8
+        quads = _loops.HAS_QUADS and not traits.sparse and traits.low >= 0 and traits.high <= 255
+        narrow = not quads and _loops.SHAPES["int16"].lanes == 8
         kind, enough = "int32", DENSE_ENOUGH_PAIRS if narrow else DENSE_ENOUGH
     else:
         single = traits.dtype == np.float32 and not needs_distance and not traits.integer

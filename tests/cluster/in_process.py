@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from votron.cluster.messages import NewEvents, Numbers, Reply, Step
 from votron.cluster.pool import Presented
-from votron.cluster.shard import Shard
+from votron.cluster.shard import Part, Shard
 from votron.cluster.walk import ClusterRun
 from votron.engine import DualTrainer, TrainingRun
 
@@ -49,30 +49,24 @@ def train(
     page_size: int = 64,
     memory: int = 0,
     n_threads: int = 1,
-    folder: Any = None,
     lost: Callable[[int], list[int]] = lambda step: [],
     tweak: Callable[[ClusterRun], None] = lambda run: None,
 ) -> tuple[TrainingRun, DualTrainer, ClusterRun]:
     """Train on rows of which ``owner`` says whose each is."""
     X, kernel, order = problem.X, problem.kernel, problem.order
     X = X.tocsr() if sp.issparse(X) else X
-    numbers = Numbers(kernel, kernel.traits(X), problem.n_vectors, problem.margin, page_size)
+    weighted = problem.weights is not None
+    numbers = Numbers(kernel, kernel.traits(X), problem.n_vectors, problem.margin, page_size, X[:0], weighted)
     places = np.full(X.shape[0], -1)
     places[order] = np.arange(len(order))
     squares = kernel.products_for(X).squares(X)
 
     def maker(w: int) -> Callable[[], Shard]:
         def make() -> Shard:
-            where = None
-            if folder is not None:
-                where = folder / f"{w}-{np.random.default_rng().integers(2**62)}"
-                where.mkdir()
-            shard = Shard(numbers, memory, n_threads, where)
-            mine = np.flatnonzero(owner == w)
-            for part in np.array_split(mine, 3):
-                shard.take(places[part], X[part], problem.codes[part], squares[part])
-            shard.begin(X[:0], problem.weights is not None)
-            return shard
+            parts = np.array_split(np.flatnonzero(owner == w), 3)
+            return Shard(
+                numbers, [Part(X[p], places[p], problem.codes[p], squares[p]) for p in parts], memory, n_threads
+            )
 
         return make
 
@@ -80,6 +74,6 @@ def train(
     trainer = DualTrainer(kernel, problem.n_vectors, problem.margin)
     largest = float(squares.max(initial=0.0))
     presented = Presented(order, problem.codes, squares, weights=problem.weights)
-    run = ClusterRun(trainer, shards, numbers.traits, X[:0], presented, largest, page_size, n_threads=n_threads)
+    run = ClusterRun(trainer, shards, numbers, presented, largest, n_threads=n_threads)
     tweak(run)
     return run.run(problem.n_steps), trainer, run

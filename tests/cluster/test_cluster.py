@@ -18,7 +18,6 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits
 
 from votron import AveragedPerceptronClassifier, VotedPerceptronClassifier
-from votron.errors import VotronError
 
 pytestmark = pytest.mark.slow
 
@@ -239,14 +238,11 @@ def test_what_does_not_go_together_is_told_in_a_sentence(client, digits):
             act()
 
 
-def test_scattered_data_are_refused_or_replicated(client, digits):
+def test_scattered_data(client, digits):
     X, y = digits
     held = client.scatter([X[:900], X[900:]])
     parts = [da.from_delayed(dask.delayed(h), (n, 64), dtype=X.dtype) for h, n in zip(held, (900, 897), strict=True)]
     rows, labels = da.concatenate(parts), da.from_array(y, chunks=((900, 897),))
-    with pytest.raises(VotronError, match=r"2 scattered piece\(s\) of data with one copy each"):
-        voted().fit(rows, labels)
-    client.replicate(held, n=2)
     assert voted().fit(rows, labels).record_.equals(voted().fit(X, y).record_)
 
 

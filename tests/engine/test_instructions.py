@@ -79,7 +79,7 @@ def instructions(processor: str, features: str, *, arm: bool = False) -> dict[st
 @pytest.mark.slow
 @pytest.mark.parametrize("processor", PROCESSORS)
 def test_products_use_what_the_processor_has(processor):
-    """Which of them: `shape` and `has_quads` ask numba for its target, not the machine for its processor."""
+    """Which of them: `SHAPES` and `HAS_QUADS` ask numba for its target, not the machine for its processor."""
     features, expected, wide = PROCESSORS[processor]
     found = instructions(processor, features)
     for form in ("lists", "tiles"):

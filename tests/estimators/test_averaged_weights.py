@@ -168,18 +168,9 @@ def test_large_weights_are_remembered():
 
 def test_margins_stay_as_they_were_in_the_first_call():
     fitted = model(margin={1: 0.5}).partial_fit(X, Y)
-    fitted.set_params(margin={0: 0.0, 1: 0.5}).partial_fit(X, Y)  # the same, written in another way
-    fitted.set_params(margin={1: 0.25})
-    with pytest.raises(VotronError, match=r"at every call of partial_fit: \{0: 0.0, 1: 0.5, 2: 0.0\}. Got \{1: 0.25\}"):
-        fitted.partial_fit(X, Y)
-    fitted.set_params(margin=0.5)
-    with pytest.raises(VotronError, match=r"\{0: 0.0, 1: 0.5, 2: 0.0\}. Got 0.5 instead\.$"):
-        fitted.partial_fit(X, Y)
-    even = model(margin={0: 0.5, 1: 0.5, 2: 0.5}).partial_fit(X, Y)
-    assert same(even.set_params(margin=0.5).partial_fit(X, Y), model(margin=0.5).partial_fit(X, Y).partial_fit(X, Y))
-
-
-# -- refusals ---------------------------------------------------------------------------------------------------------
+    for margin in ({1: 0.25}, 0.5):
+        with pytest.raises(VotronError, match=r"at every call of partial_fit: \{1: 0.5\}"):
+            fitted.set_params(margin=margin).partial_fit(X, Y)
 
 
 # -- margins by class -------------------------------------------------------------------------------------------------

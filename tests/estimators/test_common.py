@@ -18,7 +18,7 @@ from votron import (
     VotronError,
     WinnowClassifier,
 )
-from votron.estimators import _watching
+from votron.estimators import _training
 
 X, Y = load_digits(return_X_y=True)
 X, Y = X[:400], Y[:400]
@@ -97,7 +97,7 @@ def test_labels_that_the_first_batch_did_not_name(model):
     before = model.decision_function(X)
     with pytest.raises(VotronError, match=r"among the classes \[0, 1, 2, 3, 4\].* Got 9 instead"):
         model.partial_fit(X[:2], [1, 9])
-    with pytest.raises(VotronError, match=r"'classes' of partial_fit must be the same at every call"):
+    with pytest.raises(VotronError, match=r"'classes' must be the same at every call"):
         model.partial_fit(X[:2], [1, 2], classes=range(6))
     assert np.array_equal(model.decision_function(X), before)
     model.partial_fit(X[:2], [1, 2], classes=[4, 3, 2, 1, 0])
@@ -135,7 +135,7 @@ def test_a_batch_that_fails_is_forgotten(model):
 
 def interrupting(monkeypatch, times):
     """Press Ctrl-C when training first reports progress."""
-    report, pressed = _watching.Watch.update, []
+    report, pressed = _training.Watch.update, []
 
     def update(self, *where):
         report(self, *where)
@@ -144,7 +144,7 @@ def interrupting(monkeypatch, times):
             for _ in range(times):
                 signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr(_watching.Watch, "update", update)
+    monkeypatch.setattr(_training.Watch, "update", update)
 
 
 @each_watched

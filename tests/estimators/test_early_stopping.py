@@ -12,7 +12,7 @@ from sklearn.metrics.pairwise import polynomial_kernel
 from sklearn.utils import check_random_state
 
 from votron import VotedPerceptronClassifier, VotronError, certify, load, save
-from votron.estimators._training import validation_split
+from votron.estimators._training import presentation
 from votron.rules import RULES
 
 DIGITS = load_digits(return_X_y=True)
@@ -29,8 +29,7 @@ def parts(X, y, fraction=0.25, seed=3):
     rng = check_random_state(seed)
     codes = np.unique(y, return_inverse=True)[1]
     codes = 1 - codes if codes.max() == 1 else codes
-    order, held_out = validation_split(np.arange(len(y)), codes, fraction, "model", rng)
-    return rng.permutation(order), held_out
+    return presentation(model(validation_fraction=fraction), np.arange(len(y)), codes, rng, hold_out=True)
 
 
 def brute_force(X, y, rules, epochs, **params):

@@ -351,10 +351,12 @@ def test_the_adatron_leaves_rows_of_weight_0_out(kernel, tmp_path):
     assert np.array_equal(hard.dual_coef_, plain.dual_coef_)
 
 
-def test_the_adatron_needs_C_for_weights():
-    for parameters, weights in (({}, WEIGHTS + 0.25), ({"class_weight": {1: 2}}, None)):
-        with pytest.raises(VotronError, match=r"are factors of C, so that they need one. Got C=None instead\.$"):
-            adatron(C=None, **parameters).fit(X, Y, sample_weight=weights)
+def test_weights_change_nothing_for_the_adatron_without_C():
+    plain = adatron(C=None, degree=2, kernel="poly").fit(X[:100], Y[:100])
+    for parameters, weights in (({}, np.arange(100) + 1), ({"class_weight": {1: 2}}, None)):
+        with pytest.warns(UserWarning, match="give C"):
+            weighted = clone(plain).set_params(**parameters).fit(X[:100], Y[:100], sample_weight=weights)
+        assert np.array_equal(weighted.dual_coef_, plain.dual_coef_)
 
 
 def test_the_certificate_of_an_adatron_with_weights():

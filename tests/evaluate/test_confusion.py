@@ -35,9 +35,3 @@ def test_confusions_are_scikit_learns():
         assert [entry[name] for entry in mine] == pytest.approx(expected[i].tolist())
     assert found.wrong == (true != predicted).sum()
     assert sum(count for _, _, count in found.largest()) == found.wrong
-
-
-def test_labels_of_different_lengths_are_not_cut():
-    found = confusion.Confusion()
-    found.add(np.array(["a"]), np.array(["abc"]))
-    assert found.counts == {("a", "abc"): 1}

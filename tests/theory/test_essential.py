@@ -2,8 +2,6 @@
 
 import itertools
 import math
-import re
-from functools import cache
 
 import numpy as np
 import pytest
@@ -11,6 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from paper import paper_perceptron
+from refusals import assert_clear
 from scipy.optimize import linprog
 from sklearn.svm import SVC
 from strategies import thorough
@@ -284,9 +283,6 @@ def test_the_smallest_sphere_in_feature_space_is_proved(kernel):
     assert 0 < found.least <= found.radius <= found.least * (1 + 1e-9)
 
 
-# -- the bound --------------------------------------------------------------------------------------------------------
-
-
 # -- bad input --------------------------------------------------------------------------------------------------------
 
 K = np.array([[1.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, 3.0]])
@@ -299,50 +295,33 @@ def changed(i, j, value):
     return matrix
 
 
-@cache
-def too_many():
-    return np.eye(2001)
-
-
-BAD_GRAM = [
-    (lambda: K[:2], "square"),
-    (lambda: K[0], "square"),
-    (lambda: np.empty((0, 0)), "square"),
-    (too_many, "at most 2000"),
-    (lambda: changed(0, 1, 0.5), "symmetric"),
-    (lambda: changed(0, 0, math.nan), "finite"),
-    (lambda: changed(0, 0, math.inf), "finite"),
-    (lambda: changed(0, 0, -1.0), "eigenvalue -1"),
-    (lambda: np.array([["a"]]), "numbers"),
-]
-
-
-def assert_one_sentence(error, *words):
-    assert all(word in str(error) for word in words)
-    assert len(str(error)) < 300
-    assert re.fullmatch(r"[A-Z].*\.", str(error))
-
-
-@pytest.mark.parametrize(("gram", "word"), BAD_GRAM)
+@pytest.mark.parametrize(
+    ("gram", "word"),
+    [
+        (K[:2], "square"),
+        (K[0], "square"),
+        (np.empty((0, 0)), "square"),
+        (np.eye(2001), "at most 2000"),
+        (changed(0, 1, 0.5), "symmetric"),
+        (changed(0, 0, math.nan), "finite"),
+        (changed(0, 0, -1.0), "eigenvalue -1"),
+        (np.array([["a"]]), "dtype"),
+    ],
+)
 @pytest.mark.parametrize("act", [essential_support_vectors, svm_leave_one_out, smallest_sphere])
 def test_what_is_no_gram_matrix(act, gram, word):
-    rest = () if act is smallest_sphere else (Y,)
-    with pytest.raises(VotronError) as caught:
-        act(gram(), *rest)
-    assert_one_sentence(caught.value, word, act.__name__)
+    with pytest.raises(VotronError, match=word) as caught:
+        act(gram, *(() if act is smallest_sphere else (Y,)))
+    assert_clear(caught.value, act.__name__)
     assert isinstance(caught.value, IndefiniteKernelError) == ("eigenvalue" in word)
 
 
-@pytest.mark.parametrize(
-    ("labels", "word"),
-    [([1, -1], "3 examples"), ([1, 1, 1], "both"), ([0, 1, 0], "+1 and -1"), (["a", "b", "a"], "+1 and -1")],
-)
-@pytest.mark.parametrize("act", [essential_support_vectors, svm_leave_one_out])
-@pytest.mark.parametrize("threshold", [True, False])
-def test_what_are_no_labels(act, labels, word, threshold):
+@pytest.mark.parametrize("labels", [[1, -1], [1, 1, 1], [0, 1, 0], ["a", "b", "a"]])
+def test_what_are_no_labels(labels):
     with pytest.raises(VotronError) as caught:
-        act(K, labels, threshold=threshold)
-    assert_one_sentence(caught.value, word, act.__name__)
+        essential_support_vectors(K, labels)
+    assert caught.value.parameter == "y"
+    assert_clear(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -358,26 +337,9 @@ def test_what_are_no_labels(act, labels, word, threshold):
 )
 @pytest.mark.parametrize("act", [essential_support_vectors, svm_leave_one_out])
 def test_data_that_are_not_separable(act, X, y, threshold):
-    with pytest.raises(VotronError) as caught:
+    with pytest.raises(VotronError, match="separable") as caught:
         act(np.array(X) @ np.array(X).T, y, threshold=threshold)
-    assert_one_sentence(caught.value, "separable", "threshold" if threshold else "origin", act.__name__)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "word"),
-    [
-        ({"m": 0, "n_essential": 1}, "'m'"),
-        ({"m": 9, "n_essential": -1}, "'n_essential'"),
-        ({"m": 9, "n_essential": math.nan}, "'n_essential'"),
-        ({"m": 9, "n_essential": 1, "radius": 1.0}, "radius alone"),
-        ({"m": 9, "n_essential": 1, "margin": 1.0}, "margin alone"),
-        ({"m": 9, "n_essential": 1, "radius": 1.0, "margin": 0.0}, "'margin'"),
-    ],
-)
-def test_numbers_that_the_bound_does_not_take(arguments, word):
-    with pytest.raises(VotronError) as caught:
-        vapnik_svm_bound(**arguments)
-    assert_one_sentence(caught.value, word)
+    assert_clear(caught.value, act.__name__)
 
 
 # -- a vector that separates ------------------------------------------------------------------------------------------
@@ -399,10 +361,3 @@ def test_the_separating_vector_has_the_largest_margin(X, data):
     assert np.linalg.norm(u) == pytest.approx(1, abs=1e-6)
     assert found.margin == pytest.approx(best, abs=2e-3)
     assert (y * (X @ u)).min() == pytest.approx(found.margin, abs=1e-6)
-
-
-def test_what_separating_vector_refuses():
-    with pytest.raises(ValueError, match=r"labels \+1 and -1\. Got \[0\] instead"):
-        separating_vector([[1.0]], [0])
-    with pytest.raises(ValueError, match="a label for each of the 1 examples"):
-        separating_vector([[1.0]], [1, 1])

@@ -47,11 +47,7 @@ def test_a_margin_stretches_the_bounds_on_updates(digits, n_classes, tmp_path):
         assert bound(found, "Block & Novikoff").values[c] == pytest.approx(2 * (found.radius / best) ** 2)
     assert "same data" not in {a.name for a in found.claims}
     (fails,) = bound(found, "Vapnik & Chervonenkis", LAST).failing
-    assert (fails.name, fails.because, fails.change) == (
-        "τ = 0",
-        "updates were made up to a margin of τ = 0.5",
-        "margin=0",
-    )
+    assert (fails.name, fails.change) == ("τ = 0", "margin=0")
     assert not bound(found, "Graepel et al. (7)", LAST).failing
     assert certify(model.set_params(margin=0.0), X, y, comparators=()).tau == 0.5  # as it was trained
     model.save(tmp_path / "m.votron")
@@ -165,15 +161,12 @@ def test_what_does_not_hold_of_classes_together_is_said(digits):
     X, y = digits
     found = certify(joint(epochs=1, average=True).fit(X, y), X, y)
     text = " ".join(found.describe(verbose=True).split())
-    assert "Classes were trained together: an update changes two vectors" in text
-    assert "for one class against the rest the bounds on mistakes do not hold" in text
-    assert "No value, since the theorem is about one vector's sign, and these were trained together" in text
+    assert "Classes were trained together" in text
     for each in found.bounds:
         if each.name == "PAC margin" or each.predictor not in ("", LAST, AVERAGE):
             assert not each.applies
     assert not any("VotedPerceptronClassifier" in line for line in found.advice())  # which would be another model
     assert {"labels known"} <= {a.name for a in bound(found, "(7) with errors", AVERAGE).claims}
-    assert found.to_dict()["trained_jointly"] is True
     assert not certify(joint(multiclass="ovr").fit(X, y), X, y, comparators=()).trained_jointly
 
 

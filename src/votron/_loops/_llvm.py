@@ -5,30 +5,26 @@ Code is written in LLVM's own vector types where accumulators must stay in regis
 
 from __future__ import annotations
 
-import functools
-import threading
 from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
-from numba import cfunc, njit, types
+from numba import njit, types
 from numba.core.errors import TypingError
+from numba.core.registry import cpu_target
 from numba.extending import intrinsic
 
 I8, I16, I32, I64 = ir.IntType(8), ir.IntType(16), ir.IntType(32), ir.IntType(64)
 
 
-@functools.cache
-def target_features() -> frozenset[str]:
-    """Return the features of the processor that numba compiles for, as LLVM calls them.
+TARGET_FEATURES = frozenset(
+    name[1:] for name in cpu_target.target_context.codegen().magic_tuple()[2].split(",") if name.startswith("+")
+)
+"""The features of the processor that numba compiles for, as LLVM calls them.
 
-    It is this machine's, unless numba's settings (``NUMBA_CPU_NAME``, ``NUMBA_CPU_FEATURES``) name another. What was
-    compiled for one target is never run for another: numba keeps them apart.
-    """
-    from numba.core.registry import cpu_target
-
-    _, _, features = cpu_target.target_context.codegen().magic_tuple()
-    return frozenset(name[1:] for name in features.split(",") if name.startswith("+"))
+It is this machine's, unless ``NUMBA_CPU_NAME`` and ``NUMBA_CPU_FEATURES`` name another. numba keeps what was compiled
+for different targets apart.
+"""
 
 
 def compiled(function: Callable[..., Any]) -> Any:
@@ -42,7 +38,7 @@ def compiled(function: Callable[..., Any]) -> Any:
         return njit(nogil=True, boundscheck=False)(function)
 
 
-def broadcast(builder: Any, value: Any, vector: Any) -> Any:
+def broadcast(builder, value, vector):
     """Return a vector with the value in every lane."""
     undefined = ir.Constant(vector, ir.Undefined)
     lanes = ir.VectorType(I32, vector.count)
@@ -50,9 +46,7 @@ def broadcast(builder: Any, value: Any, vector: Any) -> Any:
     return builder.shuffle_vector(first, undefined, ir.Constant(lanes, [0] * vector.count))
 
 
-def accumulate(
-    builder: Any, low: Any, high: Any, zeros: list[Any], add: Callable[[Any, list[Any]], list[Any]]
-) -> list[Any]:
+def accumulate(builder, low, high, zeros, add):
     """Write ``sums = zeros; for k in [low, high): sums = add(k, sums)``, the sums in registers; return the sums.
 
     ``add`` writes the body of the loop. What is written next comes after the loop.
@@ -77,12 +71,12 @@ def accumulate(
     return sums
 
 
-def load_vector(builder: Any, vector: Any, data: Any, index: Any, align: int) -> Any:
+def load_vector(builder, vector, data, index, align):
     """Return the numbers from ``data[index]`` on as a vector."""
     return builder.load(builder.bitcast(builder.gep(data, [index]), vector.as_pointer()), align=align)
 
 
-def store_vectors(builder: Any, vectors: list[Any], data: Any, index: Any, align: int) -> None:
+def store_vectors(builder, vectors, data, index, align):
     """Write vectors one after another, from ``data[index]`` on."""
     for t, vector in enumerate(vectors):
         address = builder.gep(data, [builder.add(index, I64(vector.type.count * t))])
@@ -94,46 +88,7 @@ def store_vectors(builder: Any, vectors: list[Any], data: Any, index: Any, align
 # ----------------------------------------------------------------------------------------------------------------------
 
 _NUMBERS = types.CPointer(types.float64)
-_ROW_LOOP = types.void(_NUMBERS, types.int64, _NUMBERS, _NUMBERS, _NUMBERS, types.int64, _NUMBERS)
-
-
-class RowLoop:
-    """A loop ``f(row, n, parameters, theirs, own, stride, spare)`` that changes a row of n numbers in place.
-
-    It stands for one step from dot products to kernel values. ``parameters`` are the kernel's own; ``theirs[t]`` is
-    term t of the support vector and ``own[t * stride + r]`` that of the r-th number's row (see `Kernel.terms`);
-    ``spare`` is room for n numbers. Several such loops, one after another on a row that stays in the first-level
-    cache, make a composed kernel. It is compiled when it is first used, and kept as `compiled` loops are. It must not
-    raise: nobody would hear of it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> @RowLoop
-    ... def double(row, n, parameters, theirs, own, stride, spare):
-    ...     for r in range(n):
-    ...         row[r] = 2.0 * row[r]
-    >>> double.address > 0
-    True
-    """
-
-    def __init__(self, function: Callable[..., None]) -> None:
-        self._function, self._lock = function, threading.Lock()
-        self._compiled: Any = None
-
-    @property
-    def address(self) -> int:
-        """Where the compiled code is."""
-        with self._lock:  # the code is there as long as what was compiled is held: it must not be made twice
-            if self._compiled is None:
-                try:
-                    self._compiled = cfunc(_ROW_LOOP, cache=True, error_model="numpy")(self._function)
-                except RuntimeError:  # nowhere to keep it
-                    self._compiled = cfunc(_ROW_LOOP, error_model="numpy")(self._function)
-            return int(self._compiled.address)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return RowLoop, (self._function,)
+ROW_LOOP = types.void(_NUMBERS, types.int64, _NUMBERS, _NUMBERS, _NUMBERS, types.int64, _NUMBERS)
 
 
 @intrinsic
@@ -145,7 +100,7 @@ def call_row_loop(typingctx, address, row, n, parameters, first_parameter, their
     signature = types.void(i64, row, i64, parameters, i64, theirs, i64, own, i64, spare)
 
     def codegen(context, builder, signature, arguments):
-        def data(k: int, first: Any = None) -> Any:
+        def data(k, first=None):
             address = context.make_array(signature.args[k])(context, builder, arguments[k]).data
             return address if first is None else builder.gep(address, [first])
 

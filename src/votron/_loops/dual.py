@@ -19,13 +19,13 @@ size and any number of threads.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numba import uint64
 
 from votron._loops._llvm import call_row_loop, compiled
-from votron._util.types import RowsLike
+from votron._util.types import Array, Floats, Index
 
 # ----------------------------------------------------------------------------------------------------------------------
 # From dot products to kernel values
@@ -39,11 +39,11 @@ class Steps(NamedTuple):
     on, of the support vectors (``theirs[k, t]``) and of the block's rows (``own[t, r]``).
     """
 
-    addresses: Any
-    parameters: Any
-    first_term: Any
-    theirs: Any
-    own: Any
+    addresses: Index
+    parameters: Floats
+    first_term: Index
+    theirs: Floats
+    own: Floats
 
 
 class Pending(NamedTuple):
@@ -52,9 +52,9 @@ class Pending(NamedTuple):
     The numbers are dot products, and the steps make kernel values of them; or values already, and there are no steps.
     """
 
-    numbers: Any
-    source: Any
-    steps: Any
+    numbers: Array
+    source: Index
+    steps: Steps
 
 
 @compiled
@@ -235,37 +235,37 @@ def walk(
 class Mistakes(NamedTuple):
     """A record as loops read it: event e is the mistakes ``starts[e]`` to ``starts[e + 1] - 1``."""
 
-    starts: Any
-    vector: Any
-    coefficient: Any
-    time: Any
-    norm2: Any
+    starts: Index
+    vector: Array
+    coefficient: Array
+    time: Index
+    norm2: Floats
 
 
 class Alive(NamedTuple):
     """The vectors that are alive: when each was born (0: none yet), its length, and its scores of a block's rows."""
 
-    born: Any
-    length: Any
-    scores: Any
+    born: Index
+    length: Floats
+    scores: Floats
 
 
 class Tallies(NamedTuple):
     """What vectors leave behind when they die; without rows where it is not wanted."""
 
-    votes: Any
-    sums: Any
-    unit_sums: Any
+    votes: Floats
+    sums: Floats
+    unit_sums: Floats
 
 
 class Captures(NamedTuple):
     """Scores of one row by the vectors alive at one time, asked for in the order of times; ``done[0]`` counts them."""
 
-    times: Any
-    rows: RowsLike
-    done: Any
-    scores: Any
-    unit_scores: Any
+    times: Index
+    rows: Index
+    done: Index
+    scores: Floats
+    unit_scores: Floats
 
 
 @compiled

@@ -30,8 +30,6 @@ written down in a CSR matrix therefore may change the last bit of a score; integ
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from llvmlite import ir
 from numba import types
@@ -50,7 +48,7 @@ _AHEAD = 256
 _ONE, _TWO, _THREE, _FOUR, _EIGHT = (np.uint64(n) for n in (1, 2, 3, 4, 8))  # no test for negative places
 
 
-def _row_scores(width: int) -> Any:
+def _row_scores(width):
     """Make the intrinsic that scores a row under ``width`` classes at once, the sums held in registers.
 
     ``score(features, values, low, high, W, first, F)`` writes to ``F[first + c]`` the sum over k in [low, high) of
@@ -65,7 +63,7 @@ def _row_scores(width: int) -> Any:
         signature = types.void(features, values, i64, i64, W, i64, F)
 
         def codegen(context, builder, signature, arguments):
-            def array(k: int) -> Any:
+            def array(k):
                 return context.make_array(signature.args[k])(context, builder, arguments[k])
 
             low, high, first = arguments[2], arguments[3], arguments[5]
@@ -73,7 +71,7 @@ def _row_scores(width: int) -> Any:
             stride = builder.extract_value(array(4).shape, 1)
             weights = builder.gep(array(4).data, [first])
 
-            def add(k: Any, sums: list[Any]) -> list[Any]:
+            def add(k, sums):
                 feature = builder.zext(builder.load(builder.gep(feature_data, [k])), I64)
                 x = broadcast(builder, builder.load(builder.gep(value_data, [k])), vector)
                 line = builder.gep(weights, [builder.mul(feature, stride)])

@@ -18,13 +18,12 @@ for all of them. Which is faster depends on the share of zeros: see `votron.prod
 
 Integer sums are exact: they wrap, and what they come to fits 32 bits. Real sums run from the first feature to the last
 in both forms, and zeros add nothing: the same bits. Both are written in LLVM's own vector types, because accumulators
-must stay in registers, which no plain loop ensures; how wide, and how many, `shape` derives from the processor that
+must stay in registers, which no plain loop ensures; how wide, and how many, `SHAPES` derives from the processor that
 numba compiles for. Only quads name an instruction of a processor, where it is there.
 """
 
 from __future__ import annotations
 
-import functools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,12 +36,12 @@ from votron._loops._llvm import (
     I16,
     I32,
     I64,
+    TARGET_FEATURES,
     accumulate,
     broadcast,
     compiled,
     load_vector,
     store_vectors,
-    target_features,
 )
 
 BLOCK_MULTIPLE = 64
@@ -60,29 +59,27 @@ class Shape(NamedTuple):
     tile_height: int
 
 
-@functools.cache
-def shape(kind: str) -> Shape:
-    """Return the shape of one kind of panels (the name of their type) on the processor that numba compiles for.
+_WIDE = "avx512bw" in TARGET_FEATURES
+
+
+def _shape(kind: str) -> Shape:
+    """Return the shape of one kind of panels.
 
     With AVX-512 there are 32 registers of 512 bits: four vectors of rows, six supports. Else 16 of 256 bits are
     assumed, which other processors make of what they have.
     """
-    wide = "avx512bw" in target_features()
-    lanes = (512 if wide else 256) // (64 if kind == "float64" else 32)
-    if wide:
+    lanes = (512 if _WIDE else 256) // (64 if kind == "float64" else 32)
+    if _WIDE:
         return Shape(lanes, 4 * lanes, 4 * lanes, 6)
     if kind.startswith("int"):  # products stand in a register before they are added
         return Shape(lanes, 8 * lanes, 2 * lanes, 5)
     return Shape(lanes, 4 * lanes, 2 * lanes, 6)
 
 
-@functools.cache
-def has_quads() -> bool:
-    """Tell whether the processor multiplies bytes four at a time, without saturation (VNNI)."""
-    features = target_features()
-    if "avx512bw" in features:  # registers of 512 bits: see `shape`
-        return "avx512vnni" in features
-    return "avxvnni" in features
+SHAPES = {kind: _shape(kind) for kind in ("int8", "int16", "float32", "float64")}
+"""The shape of each kind of panels (the name of their type) on the processor that numba compiles for."""
+HAS_QUADS = ("avx512vnni" if _WIDE else "avxvnni") in TARGET_FEATURES
+"""Whether the processor multiplies bytes four at a time, without saturation (VNNI)."""
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -90,10 +87,10 @@ def has_quads() -> bool:
 # ----------------------------------------------------------------------------------------------------------------------
 
 
-def _quads(builder: Any, weight: Any, x: Any, total: Any) -> Any:
+def _quads(builder, weight, x, total):
     """Add the four products of unsigned and signed bytes, in exact 32-bit arithmetic."""
     n = total.type.count
-    if has_quads():
+    if HAS_QUADS:
         return _call(builder, f"llvm.x86.avx512.vpdpbusd.{32 * n}", total.type, [total, weight, x])
     # Nobody chooses quads then; the tests compare with this.
     bytes_, wide = ir.VectorType(I8, 4 * n), ir.VectorType(I32, 4 * n)
@@ -105,7 +102,7 @@ def _quads(builder: Any, weight: Any, x: Any, total: Any) -> Any:
     return total
 
 
-def _pairs(builder: Any, weight: Any, x: Any, total: Any) -> Any:
+def _pairs(builder, weight, x, total):
     """Add the two products of signed 16-bit halves, in exact 32-bit arithmetic: one instruction, found by LLVM."""
     n = total.type.count
     halves, wide = ir.VectorType(I16, 2 * n), ir.VectorType(I32, 2 * n)
@@ -115,20 +112,20 @@ def _pairs(builder: Any, weight: Any, x: Any, total: Any) -> Any:
     return builder.add(total, builder.add(_every(builder, product, 0, 2), _every(builder, product, 1, 2)))
 
 
-def _every(builder: Any, vector: Any, first: int, step: int) -> Any:
+def _every(builder, vector, first, step):
     """Return each ``step``-th number of a vector, from the first on."""
     lanes = list(range(first, vector.type.count, step))
     places = ir.Constant(ir.VectorType(I32, len(lanes)), lanes)
     return builder.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), places)
 
 
-def _fused(builder: Any, weight: Any, x: Any, total: Any) -> Any:
+def _fused(builder, weight, x, total):
     """Add the product with one rounding, the same on every processor (an instruction on all of the last ten years)."""
     bits = 32 if isinstance(total.type.element, ir.FloatType) else 64
     return _call(builder, f"llvm.fma.v{total.type.count}f{bits}", total.type, [weight, x, total])
 
 
-def _call(builder: Any, name: str, kind: Any, arguments: list[Any]) -> Any:
+def _call(builder, name, kind, arguments):
     function = builder.module.globals.get(name)
     if function is None:
         function = ir.Function(builder.module, ir.FunctionType(kind, [kind] * len(arguments)), name)
@@ -147,23 +144,23 @@ _STEPS = {
 class _Code:
     """What both intrinsics begin with: the data of their arrays, and the kind of the panels."""
 
-    def __init__(self, context: Any, builder: Any, signature: Any, arguments: Any, panels: int) -> None:
+    def __init__(self, context, builder, signature, arguments, panels):
         self.context, self.builder, self.signature, self.arguments = context, builder, signature, arguments
         kind = str(signature.args[panels].dtype)
-        self.shape = shape(kind)
+        self.shape = SHAPES[kind]
         self.step, self.element = _STEPS[kind]
         self.vector = ir.VectorType(self.element, self.shape.lanes)
 
-    def data(self, k: int) -> Any:
+    def data(self, k):
         """Return the address of an array's numbers."""
         array = self.context.make_array(self.signature.args[k])(self.context, self.builder, self.arguments[k])
         return array.data
 
-    def panel(self, k: int, start: Any) -> Any:
+    def panel(self, k, start):
         """Return the address of a panel's groups."""
         return self.builder.gep(self.builder.bitcast(self.data(k), self.element.as_pointer()), [start])
 
-    def rows(self, panel: Any, group: Any, width: int) -> list[Any]:
+    def rows(self, panel, group, width):
         """Load one group of a panel's rows."""
         base = self.builder.mul(group, I64(width))
         return [
@@ -171,7 +168,7 @@ class _Code:
             for at in range(0, width, self.shape.lanes)
         ]
 
-    def spread(self, data: Any, index: Any) -> Any:
+    def spread(self, data, index):
         """Return a number of an array in all lanes."""
         return broadcast(self.builder, self.builder.load(self.builder.gep(data, [index])), self.vector)
 
@@ -187,7 +184,7 @@ def _list_times_panel(typingctx, groups, weights, low, high, offsets, slot, pane
         low, high, slot, start, at = (arguments[k] for k in (2, 3, 5, 7, 9))
         group_data, weight_data, panel = code.data(0), code.data(1), code.panel(6, start)
 
-        def add(k: Any, sums: list[Any]) -> list[Any]:
+        def add(k, sums):
             group = builder.zext(builder.load(builder.gep(group_data, [k])), I64)
             weight, rows = code.spread(weight_data, k), code.rows(panel, group, code.shape.list_width)
             return [code.step(builder, weight, x, total) for x, total in zip(rows, sums, strict=True)]
@@ -199,7 +196,7 @@ def _list_times_panel(typingctx, groups, weights, low, high, offsets, slot, pane
     return signature, codegen
 
 
-def _tile_times_panel(height: int | None) -> Any:
+def _tile_times_panel(height):
     """Make the intrinsic that multiplies so many supports with a panel; None: as many as the shape has."""
 
     @intrinsic
@@ -219,7 +216,7 @@ def _tile_times_panel(height: int | None) -> Any:
                 supports.append(builder.gep(row_data, [builder.mul(slot, n_groups)]))
                 begin += [code.spread(offset_data, slot)] * (width // code.shape.lanes)
 
-            def add(g: Any, sums: list[Any]) -> list[Any]:
+            def add(g, sums):
                 x = code.rows(panel, g, width)
                 more: list[Any] = []
                 for support in supports:

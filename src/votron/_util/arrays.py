@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import DTypeLike
+from numpy.typing import ArrayLike, DTypeLike
 
 from votron._util.types import Array, Params, Rows
 
 _CHUNK_BYTES = 8 << 20
 _LEAST_ROOM = 8
-
-
-# -- in pieces --------------------------------------------------------------------------------------------------------
 
 
 def rows_in_bytes(X: Rows, n_bytes: int = _CHUNK_BYTES) -> int:
@@ -33,9 +29,6 @@ def chunks(n: int, size: int) -> Iterator[slice]:
     """Yield slices that cover ``range(n)``."""
     for start in range(0, n, size):
         yield slice(start, min(start + size, n))
-
-
-# -- growing ----------------------------------------------------------------------------------------------------------
 
 
 def grown(array: Array, used: int, needed: int) -> Array:
@@ -56,11 +49,9 @@ class Growing:
 
     @property
     def values(self) -> Array:
-        """The entries so far."""
         return self._data[: self.n]
 
-    def extend(self, more: Any) -> None:
-        """Append entries."""
+    def extend(self, more: ArrayLike) -> None:
         more = np.asarray(more)
         needed = self.n + len(more)
         self._data = grown(self._data, self.n, needed)
@@ -68,7 +59,6 @@ class Growing:
         self.n = needed
 
     def truncate(self, n: int) -> None:
-        """Keep the first n entries."""
         self.n = min(self.n, n)
 
     def __getstate__(self) -> Params:

@@ -1,4 +1,4 @@
-"""How long training still takes: a model of its cost, fed with what is seen while it runs.
+"""How long training still takes, by a model of its cost that is fitted while it runs.
 
 A row that is visited has to hear of every mistake since its last visit. So the step at time t costs a + b·(M(t) −
 M(t − n)), where M counts mistakes and a pass has n rows: more and more during the first pass, then as much as a
@@ -18,9 +18,9 @@ import numpy as np
 from votron._util.types import Floats
 
 LONG_SECONDS = 30.0
-"""What training takes at least to be called long."""
+"""The time that training must take to be called long."""
 SETTLING_SECONDS = 3.0
-"""How long training is watched before anything is said."""
+"""How long training is watched before an announcement."""
 _UNTYPICAL = 2
 """Blocks at the beginning that are not counted, since code may be compiled there."""
 _FEWEST, _MOST = 8, 256
@@ -39,7 +39,7 @@ Moment = tuple[float, int, int]
 
 
 def seconds_left(moments: Sequence[Moment], n_rows: int, n_steps: int) -> tuple[float, float] | None:
-    """Return how many seconds training still takes, at least and at most, from moments of it; None if these are few."""
+    """Return how many seconds training still takes, at least and at most; None if there are too few moments."""
     if len(moments) < _FEWEST or moments[-1][1] <= moments[0][1]:
         return None
     seconds, steps, mistakes = np.array(moments, dtype=np.float64).T
@@ -68,8 +68,8 @@ def _work(steps: Floats, mistakes: Floats, at: Floats, n_rows: int) -> Floats:
 def _prices(seconds: Floats, steps: Floats, work: Floats) -> list[Floats]:
     """Return what a step and what a unit of work may take, in seconds, neither below 0: all that fits about as well.
 
-    Least squares in which the latest count most: with both, with steps alone, with work alone. Early on these are hard
-    to tell from each other, and far from each other in what they foretell.
+    Least squares in which the latest count most, with both, with steps alone, with work alone: early on these are hard
+    to tell from each other, and forecasts by them are far apart.
     """
     weight = np.arange(1, len(seconds) + 1) / len(seconds)
     A, y = np.stack([steps, work], axis=1) * weight[:, None], seconds * weight
@@ -82,17 +82,7 @@ def _prices(seconds: Floats, steps: Floats, work: Floats) -> list[Floats]:
 
 
 class Forecast:
-    """Watches training, and estimates how long it still takes.
-
-    Parameters
-    ----------
-    n_rows, n_steps : int
-        Steps of a pass, and of the whole training.
-    say : callable, optional
-        Called once, with the least and the most seconds left, if training takes long.
-    clock : callable, default=time.monotonic
-        Gives the time in seconds.
-    """
+    """Estimates how long training still takes; calls ``say`` once, with the range of seconds, if that is long."""
 
     def __init__(
         self,

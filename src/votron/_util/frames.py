@@ -1,21 +1,16 @@
-"""Data frames of pandas and polars, told apart without loading either: a frame's library is loaded."""
+"""Data frames of pandas and polars, told apart without importing either library."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
 from datetime import date, datetime
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from votron._util.types import Array, Floats, Label, Labels
-
-Frame: TypeAlias = Any
-"""A DataFrame of pandas or polars."""
-Series: TypeAlias = Any
-"""A column of one."""
+from votron._util.types import Array, Floats, Frame, Label, Labels, RowsLike, Series
 
 _PANDAS_KINDS = {
     "boolean": "boolean",
@@ -31,27 +26,27 @@ _PANDAS_KINDS = {
 }
 
 
-def is_frame(thing: Any) -> bool:
+def is_frame(thing: object) -> bool:
     """Tell whether it is a DataFrame of pandas or polars."""
     return _is_a("DataFrame", thing, "pandas") or _is_a("DataFrame", thing, "polars")
 
 
-def in_pandas(thing: Any) -> bool:
+def in_pandas(thing: object) -> bool:
     """Tell whether it is a DataFrame or Series of pandas."""
     return _is_a("DataFrame", thing, "pandas") or _is_a("Series", thing, "pandas")
 
 
-def is_named_series(thing: Any) -> bool:
-    """Tell whether it is a Series of pandas whose index has names, as a row of a frame has: anything but integers."""
+def is_named_series(thing: Series) -> bool:
+    """Tell whether it is a Series of pandas whose index has names, as a row of a frame has."""
     return _is_a("Series", thing, "pandas") and thing.index.inferred_type not in ("integer", "empty")
 
 
-def is_index(thing: Any) -> bool:
+def is_index(thing: object) -> bool:
     """Tell whether it is an Index of pandas: the labels of rows."""
     return _is_a("Index", thing, "pandas")
 
 
-def labels_of_rows(*data: Any) -> Any | None:
+def labels_of_rows(*data: RowsLike) -> Any | None:
     """Return the index of the first of these data that pandas made; None without one, or where it counts from 0."""
     index = next((each.index for each in data if in_pandas(each)), None)
     if index is None or (index.inferred_type == "integer" and np.array_equal(index, np.arange(len(index)))):
@@ -60,7 +55,7 @@ def labels_of_rows(*data: Any) -> Any | None:
 
 
 def names_by_labels(index: Any, word: str = "index") -> list[str]:
-    """Return what rows are called by their labels: texts and dates as they are, other labels after a word."""
+    """Return names of rows by their labels: texts and dates as they are, other labels after a word."""
     return [_name_by_label(label, word) for label in index.tolist()]
 
 
@@ -71,14 +66,16 @@ def _name_by_label(label: Label, word: str) -> str:
     return text if text and isinstance(label, str | date) else f"{word} {text}"
 
 
-def in_words(value: Any) -> str:
-    r"""Return a value as text on one line, dates without a time of day at midnight."""
+def in_words(value: object) -> str:
+    """Return a value as text on one line: whole numbers without decimals, dates at midnight without a time."""
     text = " ".join(str(value).split())
+    if isinstance(value, float):
+        return text.removesuffix(".0")
     clock = isinstance(value, datetime) and value.tzinfo is None  # seconds are what such a text ends in
     return text.removesuffix(":00").removesuffix(" 00:00") if clock else text
 
 
-def columns_of(frame: Frame) -> list[Any]:
+def columns_of(frame: Frame) -> list[Series]:
     """Return the columns as series, also those that share a name."""
     if in_pandas(frame):
         return [frame.iloc[:, i] for i in range(frame.shape[1])]
@@ -86,15 +83,14 @@ def columns_of(frame: Frame) -> list[Any]:
 
 
 def dtype_of(column: Series) -> np.dtype[Any]:
-    """Return numpy's type for the numbers or truth values of a column, the missing ones apart; object for the rest."""
+    """Return numpy's type for a column of numbers or truth values, missing ones aside; object for other columns."""
     if not _is_number(column.dtype):
         found = object
     elif not in_pandas(column):
         found = column[:0].to_numpy().dtype
     else:  # one of pandas' nullable or sparse types, or numpy's own
         found = getattr(column.dtype, "numpy_dtype", getattr(column.dtype, "subtype", column.dtype))
-    dtype: np.dtype[Any] = np.dtype(found)
-    return dtype
+    return np.dtype(found)
 
 
 def kind_of(column: Series) -> str:
@@ -102,8 +98,8 @@ def kind_of(column: Series) -> str:
     return "nothing" if missing_in(column).all() and not _has_categories(column) else _kind_but_for_missing(column)
 
 
-def columns_of_words(frame: Frame) -> Iterator[Any]:
-    """Yield the names of the columns that hold text, or are made for text."""
+def columns_of_words(frame: Frame) -> Iterator[str]:
+    """Yield the names of the text columns."""
     for i, (name, dtype) in enumerate(zip(frame.columns, frame.dtypes, strict=True)):
         if not _is_number(dtype):
             column = frame.iloc[:, i] if in_pandas(frame) else frame.to_series(i)
@@ -117,7 +113,7 @@ def missing_in(column: Series) -> NDArray[np.bool_]:
 
 
 def empty_cells(column: Series) -> NDArray[np.bool_]:
-    """Tell which values of a column stand for none, as `is_missing` does: NaN of polars too."""
+    """Tell which values of a column are missing, NaN in polars included."""
     found = missing_in(column)
     if not in_pandas(column) and column.dtype.is_float():
         found = found | np.asarray(column.is_nan().fill_null(True), dtype=np.bool_)
@@ -140,7 +136,7 @@ def objects_of(column: Series) -> list[Any]:
     return list(objects)
 
 
-def declared_values(column: Series) -> list[Any]:
+def declared_values(column: Series) -> list[Label]:
     """Return the values that a Categorical of pandas or an Enum of polars declares; none for other types."""
     if not _has_categories(column):
         return []
@@ -148,7 +144,7 @@ def declared_values(column: Series) -> list[Any]:
 
 
 def moments_in(column: Series) -> NDArray[np.datetime64]:
-    """Return dates with or without times of day, as the clock showed them, NaT where missing."""
+    """Return dates, with or without times of day, in local time; NaT where missing."""
     if in_pandas(column):
         if column.dtype.kind == "M":
             return np.asarray(column.dt.tz_localize(None), dtype="datetime64[s]")
@@ -162,7 +158,7 @@ def moments_in(column: Series) -> NDArray[np.datetime64]:
 
 
 def _kind_but_for_missing(column: Series) -> str:
-    """Return what a column holds, or would hold by its type if any value were there."""
+    """Return what a column holds, or by its type would hold, if there were values."""
     if in_pandas(column):
         found = sys.modules["pandas"].api.types.infer_dtype(column, skipna=True)
         return _PANDAS_KINDS.get(found, "other")
@@ -177,26 +173,24 @@ def _kind_but_for_missing(column: Series) -> str:
 
 
 def _has_categories(column: Series) -> bool:
-    """Tell whether its type says which values there may be."""
     if in_pandas(column):
         return isinstance(column.dtype, sys.modules["pandas"].CategoricalDtype)
     return isinstance(column.dtype, sys.modules["polars"].Enum)
 
 
 def _is_number(dtype: Any) -> bool:
-    """Tell whether it is a type of numbers or truth values, of either library."""
     if hasattr(dtype, "kind"):  # numpy's or one of pandas
         return dtype.kind in "biuf"
     return bool(dtype.is_numeric() or dtype == sys.modules["polars"].Boolean)
 
 
-def _is_a(kind: str, thing: Any, library: str) -> bool:
+def _is_a(kind: str, thing: object, library: str) -> bool:
     found = getattr(sys.modules.get(library), kind, None)
     return found is not None and isinstance(thing, found)
 
 
-def is_missing(value: Any) -> bool:
-    """Tell whether a value stands for none: None, NaN, or one of pandas'."""
+def is_missing(value: object) -> bool:
+    """Tell whether a value is None, NaN or a missing value of pandas."""
     return (
         value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value)
     )
@@ -210,6 +204,6 @@ def cell(frame: Frame, name: str, row: int) -> Any:
 
 
 def plain_labels(labels: Labels) -> Array:
-    """Return labels as an array of text, numbers or truth values, also those that came as objects, from a frame."""
+    """Return labels as an array of text, numbers or truth values, even if they came as objects."""
     found = np.asarray(labels)
     return np.array(found.tolist()) if found.dtype.kind == "O" else found

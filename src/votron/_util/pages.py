@@ -1,16 +1,11 @@
-"""Pages that need nothing else: one HTML file without scripts, whose figures and tables have the page's colours.
-
-A page refers to nothing outside it, and its policy forbids that anything in it runs or is fetched. It follows the
-reader's choice of light or dark; on a narrow screen panels stand below each other and tables scroll by themselves; on
-paper it is black on white. Templates escape whatever comes from data.
-"""
+"""Self-contained HTML pages, from templates that escape whatever comes from data."""
 
 from __future__ import annotations
 
 import functools
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from votron._util.text import counted, on_one_line, percent, shortened
 from votron.errors import MissingPackageError
@@ -19,7 +14,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 _NOT_TEXT = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
-"""What data may hold and a page must not: control characters, halves of characters, changes of direction."""
+"""Characters that a page must not contain: control characters, surrogates, changes of direction."""
 
 
 @functools.cache
@@ -40,8 +35,8 @@ def environment() -> Environment:
     return made
 
 
-def render(template: str, **context: Any) -> str:
-    """Return a page: without what a page must not hold, and with percentages that are not broken at a line's end."""
+def render(template: str, **context: object) -> str:
+    """Return a page, its percentages unbroken at the end of a line."""
     text = environment().get_template(template).render(**context)
     return re.sub(r"(?<=\d) %", "\u00a0%", _NOT_TEXT.sub("\ufffd", text))
 

@@ -1,30 +1,29 @@
-"""Models that may be pipelines of scikit-learn, told by their steps: the classifier, and what rows go through first."""
+"""Models that may be pipelines of scikit-learn: their classifier, and the steps before it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from votron._util.types import Estimator, Params, RowsLike
 
 
-def classifier_of(model: Estimator) -> Any:
+def classifier_of(model: Estimator) -> Estimator:
     """Return the classifier of a model: itself, or the last step of a pipeline."""
     return model.steps[-1][1] if hasattr(model, "steps") else model
 
 
-def steps_before(model: Estimator) -> list[Any]:
+def steps_before(model: Estimator) -> list[Estimator]:
     """Return the steps of a pipeline before its classifier; none where there is no pipeline."""
     return [step for _, step in model.steps[:-1]] if hasattr(model, "steps") else []
 
 
-def rows_for_classifier(model: Estimator, X: RowsLike) -> Any:
+def rows_for_classifier(model: Estimator, X: RowsLike) -> RowsLike:
     """Return rows as the classifier of a model takes them."""
     return model[:-1].transform(X) if hasattr(model, "steps") else X
 
 
-def weighs_classes(classifier: Estimator, provenance: Mapping[str, Any]) -> bool:
-    """Tell whether a classifier was trained with weights, or with margins by class, as far as it or its file knows."""
+def weighs_classes(classifier: Estimator, provenance: Mapping[str, object]) -> bool:
+    """Tell whether a classifier was trained with weights or with margins by class, as far as is known."""
     by_class = getattr(classifier, "class_weight", None) is not None
     uneven = isinstance(getattr(classifier, "margin", None), dict)
     kept = getattr(getattr(classifier, "record_", None), "weight", None)  # what a model keeps of weights given to fit
@@ -32,7 +31,7 @@ def weighs_classes(classifier: Estimator, provenance: Mapping[str, Any]) -> bool
 
 
 def summary_of(model: Estimator) -> Params:
-    """Return what people want to know of a fitted classifier, as far as it has it."""
+    """Return the main facts about a fitted classifier."""
     found: Params = {
         "features": int(model.n_features_in_),
         "vectors": 1 if len(model.classes_) == 2 else len(model.classes_),

@@ -1,7 +1,4 @@
-"""The look of all figures, and pictures as files and for pages: the same every time, with the colours of the page.
-
-matplotlib is imported when something is drawn.
-"""
+"""The style of all figures, and figures as files and for pages."""
 
 from __future__ import annotations
 
@@ -20,11 +17,11 @@ from votron.errors import VotronError
 
 INK, MUTED, GRID, AXIS = "#333333", "#666666", "#e6e6e6", "#999999"
 FOR, AGAINST = "#1f4e9c", "#c8641b"
-"""What is right or speaks for a class, and what is wrong or speaks against it."""
+"""Right or for a class; wrong or against it."""
 EMPTY = "#f2f3f5"
-"""The ground of cells without rows."""
+"""The background of cells without rows."""
 COLOURS = ("#1f4e9c", "#3f9a6a", "#dd8330", "#a3a3a3", "#7a4ea3", "#b03a5b", "#0b6e99", "#8a6d1d")
-"""Of several lines, in their order."""
+"""Colours of several lines, in order."""
 IMAGE_SHAPES = {784: (28, 28), 64: (8, 8)}
 """Rows without names of so many features are taken for images."""
 
@@ -37,8 +34,7 @@ STYLE = {
     "figure.constrained_layout.w_pad": 0.12,
     "figure.constrained_layout.h_pad": 0.12,
 }
-"""For ``rc_context``. The font comes with matplotlib, so the figures are the same wherever they are drawn. Names and
-titles keep some distance, in inches, from the edge, and a label with two dollar signs is no formula."""
+"""For ``rc_context``. The font comes with matplotlib, so figures are the same wherever they are drawn."""
 
 
 def plain(axes: Axes) -> None:
@@ -68,13 +64,13 @@ def write_name(
     va: str = "center",
     **how: Any,
 ) -> None:
-    """Write the name of a line or a point beside it, in its colour: so many points away."""
+    """Write the name of a line or a point beside it, in its colour, offset by so many points."""
     how = {"color": colour, "fontweight": "bold", "ha": ha, "va": va, **how}
     axes.annotate(text, at, offset, textcoords="offset points", **how)
 
 
 def name_ends(axes: Axes, ends: Mapping[str, tuple[float, str]], gap: float = 0.065, size: float = 10) -> None:
-    """Write the names of lines to the right of the axes, at the height and in the colour of each, none on another."""
+    """Write the names of lines to the right of the axes without overlap, in their colours."""
     as_fraction = (axes.transData + axes.transAxes.inverted()).transform
     heights = {name: float(as_fraction((axes.get_xlim()[1], y))[1]) for name, (y, _) in ends.items()}
     order = sorted(ends, key=lambda name: heights[name])
@@ -85,7 +81,7 @@ def name_ends(axes: Axes, ends: Mapping[str, tuple[float, str]], gap: float = 0.
 
 
 def spread_out(heights: Sequence[float], gap: float) -> list[float]:
-    """Return heights, which ascend, moved up and down so that no two are closer than a gap."""
+    """Move ascending heights apart so that no two are closer than a gap."""
     groups: list[list[float]] = []
     for height in heights:
         groups.append([height])
@@ -103,7 +99,7 @@ def _centre(values: Sequence[float]) -> float:
 
 
 def pyplot(*, screen: bool = False) -> Any:
-    """Return matplotlib's pyplot, for files or as the user has it; without matplotlib, say what to install."""
+    """Return matplotlib's pyplot, with the backend for files unless it is for the screen."""
     try:
         import matplotlib
     except ImportError as error:
@@ -116,7 +112,6 @@ def pyplot(*, screen: bool = False) -> Any:
 
 
 def can_draw() -> bool:
-    """Tell whether there is matplotlib."""
     try:
         pyplot()
     except VotronError:
@@ -125,7 +120,7 @@ def can_draw() -> bool:
 
 
 def as_bytes(figure: Any, kind: str, **style: Any) -> bytes:
-    """Return a figure as an SVG or PNG file, the same every time; with a style, on no ground."""
+    """Return a figure as a reproducible SVG or PNG file, transparent if a style is given."""
     out = io.BytesIO()
     with pyplot().rc_context({"svg.hashsalt": "votron", **style}):
         background = {"transparent": True} if style else {"facecolor": "white"}
@@ -146,7 +141,7 @@ def save(figure: Any, out: Path) -> list[Path]:
 
 
 def png(pixels: Array) -> bytes:
-    """Return a picture as a PNG file: grey values as ink, zero white and the greatest black, or colours as they are."""
+    """Return a picture as a PNG file: grey values from white (zero) to black, or colours as they are."""
     from PIL import Image  # with matplotlib, and with the readers of images
 
     strength = np.round(255.0 * pixels / max(float(pixels.max()), 1.0)).clip(0, 255).astype(np.uint8)
@@ -158,15 +153,11 @@ def png(pixels: Array) -> bytes:
 # -- pages -------------------------------------------------------------------------------------------------------------
 
 VARIABLES = {INK: "ink", MUTED: "muted", GRID: "grid", AXIS: "axis", "#ffffff": "paper", "#000000": "ink"}
-"""Colours that a page in dark mode has others for."""
+"""Colours that dark mode replaces."""
 
 
 def svg_for_page(figure: Any, name: str, description: str) -> str:
-    """Return a figure as an SVG element for a page: its text is text, its colours are the page's.
-
-    ``name`` is put before every id in it, so that no two figures of a page share one; ``description`` is for those who
-    do not see it.
-    """
+    """Return a figure as an SVG element in the page's colours; ``name`` makes its ids unique."""
     text = as_bytes(figure, "svg", **{"svg.fonttype": "none"}).decode()
     pyplot().close(figure)
     box = re.search(r'viewBox="[^"]*"', text)

@@ -1,8 +1,7 @@
-"""Things that are known by name, and can be added to from outside the package: kernels, rules, formats and bounds.
+"""Kernels, rules, formats and bounds by name, open to other packages.
 
-Each of them has a registry, and a function ``register_...`` that adds to it and can stand above a class as a decorator.
-A package that brings such things names them as entry points of the registry's group, by their names; then they are
-found without that call wherever users ask for them (but not where a model file does, which imports nothing).
+Each has a registry and a function ``register_...`` that adds to it and also works as a class decorator. A package may
+instead name what it brings as entry points of the registry's group; these are loaded when a name is not known.
 """
 
 from __future__ import annotations
@@ -11,80 +10,64 @@ import importlib.metadata
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from votron._util.text import did_you_mean
 from votron.errors import VotronError
 
 Candidate = TypeVar("Candidate")
 Thing = TypeVar("Thing")
 
-REGISTRIES: list[Registry[Any]] = []
-"""All there are."""
-
 
 class Registry(dict[str, Thing]):
-    """A dict of things by name, in the order in which they were registered."""
+    """A dict of things by name; ``registry[name]`` also looks among the entry points of installed packages."""
 
     def __init__(
         self,
         what: str,
         group: str,
         admit: Callable[[Any], tuple[str, Thing]],
-        origin: Callable[[Thing], Any] | None = None,
+        origin: Callable[[Thing], object] | None = None,
     ) -> None:
         super().__init__()
         self.what, self.group = what, group
         self._admit, self._origin = admit, origin or _place_of_class
-        REGISTRIES.append(self)
 
     def register(self, candidate: Candidate) -> Candidate:
-        """Check a candidate and add it, or refuse it; return it."""
-        self._add(candidate)
-        return candidate
-
-    def bring(self, name: str) -> list[str]:
-        """Register what other packages bring as entry points of this name; return what these things are called."""
-        return [self._add(entry.load()) for entry in importlib.metadata.entry_points(group=self.group, name=name)]
-
-    def _add(self, candidate: Any) -> str:
+        """Check a candidate, add it and return it; a name is taken once, except to define the same thing again."""
         name, thing = self._admit(candidate)
         known = self.get(name)
         if known is not None and self._origin(known) != self._origin(thing):
             raise VotronError(f"There is a {self.what} of the name {name!r} already: {known!r}.")
         self[name] = thing
-        return name
+        return candidate
 
-    def find(self, name: str) -> Thing | None:
-        """Return the thing of a name, one that another package brings if need be; None if there is none."""
-        for brought in self.bring(name) if name not in self else ():
-            if brought != name:
-                raise VotronError(
-                    f"The {self.what} that the entry point {name!r} of {self.group} brings is called {brought!r}: "
-                    "both names must be the same."
-                )
-        return self.get(name)
+    def load(self, name: str) -> bool:
+        """Register what installed packages bring under this name; tell whether the name is known now."""
+        for entry in importlib.metadata.entry_points(group=self.group, name=name):
+            self.register(entry.load())
+        return name in self
 
     def __missing__(self, name: str) -> Thing:
-        found = self.find(name)
-        if found is None:
-            raise KeyError(name)
-        return found
+        if self.load(name):
+            return self[name]
+        known = ", ".join(map(repr, self))
+        raise VotronError(f"The {self.what} must be one of {known}. Got {name!r} instead.{did_you_mean(name, self)}")
 
 
 def objects_of(what: str, *bases: type[Any]) -> Callable[[Any], tuple[str, Any]]:
     """Return a check that admits named subclasses of ``bases``, or instances, and returns the name and the instance."""
-    *others, last = (base.__name__ for base in bases)
-    derived = f"{', '.join(others)} or {last}" if others else last
 
     def admit(candidate: Any) -> tuple[str, Any]:
-        cls: Any = candidate if isinstance(candidate, type) else type(candidate)
-        if not (issubclass(cls, bases) and cls.name):
+        thing = candidate() if isinstance(candidate, type) and issubclass(candidate, bases) else candidate
+        if not (isinstance(thing, bases) and thing.name):
+            known = " or ".join(base.__name__ for base in bases)
             raise VotronError(
-                f"A {what} to register must be a class derived from {derived}, with a name. Got {candidate!r} instead."
+                f"A {what} to register must be a class derived from {known}, with a name. Got {candidate!r} instead."
             )
-        return cls.name, candidate() if isinstance(candidate, type) else candidate
+        return thing.name, thing
 
     return admit
 
 
-def _place_of_class(thing: Any) -> tuple[str, str]:
+def _place_of_class(thing: object) -> tuple[str, str]:
     cls = thing if isinstance(thing, type) else type(thing)
     return cls.__module__, cls.__qualname__

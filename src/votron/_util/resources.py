@@ -1,4 +1,4 @@
-"""The memory and the threads that this machine lets this process have, and teams of threads that share work."""
+"""Memory and threads that this process may use, and teams of threads that share work."""
 
 from __future__ import annotations
 
@@ -13,18 +13,16 @@ from contextlib import contextmanager
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 
 from votron.errors import VotronError
 
-__all__ = ["AUTO_SHARE", "Team", "available_memory", "effective_threads", "parse_memory_limit", "pieces", "team"]
-
-#: ``memory_limit="auto"`` is at most this share of the memory that is available.
 AUTO_SHARE = 0.25
-#: It is also at most the larger of this many times the size of the data and this many bytes: more would not pay.
+"""``memory_limit="auto"`` is at most this share of the memory that is available,"""
 AUTO_TIMES, AUTO_LEAST = 16, 1 << 30
+"""and at most the larger of this many times the size of the data and this many bytes: more would not pay."""
 
 _UNKNOWN_MEMORY = 1 << 30  # where the system does not tell
 _UNITS = {"": 1, "b": 1} | {
@@ -33,6 +31,7 @@ _UNITS = {"": 1, "b": 1} | {
     for suffix, base in (("b", 1000), ("ib", 1024))
 }
 _MULTIPLE = 64  # rows of a block that stay together
+T = TypeVar("T")
 _SIZE = re.compile(r"\s*([0-9]{1,18}(?:\.[0-9]{1,18})?)\s*([a-z]*)\s*", re.IGNORECASE)
 
 
@@ -66,7 +65,7 @@ def parse_memory_limit(
 
 
 def _linux_memory(root: Path) -> Iterator[int]:
-    """Yield each limit on new memory that the files below `root` tell of."""
+    """Yield each limit on new memory that Linux and its control groups set."""
     available = _statistic(root / "proc/meminfo", "MemAvailable:")
     if available is None:
         return
@@ -81,8 +80,8 @@ def _linux_memory(root: Path) -> Iterator[int]:
             names = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
         else:
             continue
-        # A limit on any group above binds too. In a container the path may be the host's, of which only the
-        # mount point itself, the container's own group, is to be seen.
+        # A limit on any group above binds too. In a container the path may be the host's, of which only the mount
+        # point itself is visible.
         path = mount / group.lstrip("/")
         for directory in (path, *path.parents):
             yield from _cgroup_memory(directory, *names)
@@ -114,7 +113,7 @@ def _read(path: Path) -> str:
 
 
 def _other_memory() -> Iterator[int]:
-    """Yield what systems without /proc tell: Windows the free memory, macOS and BSD the physical memory."""
+    """Yield the free memory of Windows, or half the physical memory of other systems without /proc."""
     if sys.platform == "win32":
         import ctypes
 
@@ -164,15 +163,7 @@ def _n_cores() -> int:
 
 
 def pieces(width: int, n: int, multiple: int = 1) -> list[tuple[int, int]]:
-    """Cut ``range(width)`` into at most n pieces of about the same length, cut at multiples of a number.
-
-    Examples
-    --------
-    >>> pieces(10, 3)
-    [(0, 3), (3, 6), (6, 10)]
-    >>> pieces(150, 4, multiple=64)
-    [(0, 64), (64, 150)]
-    """
+    """Cut ``range(width)`` into at most n pieces of about the same length, cut at multiples of a number."""
     units = width // multiple
     n = max(1, min(n, units))
     return list(pairwise([*(multiple * (units * i // n) for i in range(n)), width]))
@@ -185,7 +176,7 @@ class Team:
         self.n_threads = n_threads if pool is not None else 1
         self._pool = pool
 
-    def over(self, width: int, work: Callable[[int, int], Any], *, worth_it: bool = True) -> None:
+    def over(self, width: int, work: Callable[[int, int], None], *, worth_it: bool = True) -> None:
         """Call ``work(low, high)`` for pieces that cover ``range(width)``; bounds are multiples of 64."""
         mine, *others = pieces(width, self.n_threads if worth_it else 1, _MULTIPLE)
         if self._pool is None or not others:
@@ -194,7 +185,7 @@ class Team:
         futures = [self._pool.submit(work, low, high) for low, high in others]
         _together(lambda: work(*mine), futures)
 
-    def each(self, items: Iterable[Any], work: Callable[[Any], Any]) -> None:
+    def each(self, items: Iterable[T], work: Callable[[T], None]) -> None:
         """Call ``work(item)`` for every item, several at a time."""
         if self._pool is None:
             for item in items:
@@ -220,8 +211,8 @@ class Team:
         _together(drain, futures)
 
 
-def _together(work: Callable[[], Any], futures: Sequence[Future[Any]]) -> None:
-    """Do one's own part, wait for the others, and raise the first error: one's own, if there is one."""
+def _together(work: Callable[[], None], futures: Sequence[Future[None]]) -> None:
+    """Do one's own part, wait for the others, and raise the first error."""
     try:
         work()
     finally:
@@ -232,7 +223,6 @@ def _together(work: Callable[[], Any], futures: Sequence[Future[Any]]) -> None:
 
 @contextmanager
 def team(n_threads: int) -> Iterator[Team]:
-    """Open a team."""
     if n_threads <= 1:
         yield Team(1, None)
         return

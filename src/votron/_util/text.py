@@ -1,4 +1,4 @@
-"""Lists, long values, times and sizes, as sentences have them."""
+"""Formatting of lists, long values, times and sizes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import math
 import os
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
-from typing import Any
 
 from votron.errors import VotronError
 
@@ -25,14 +24,14 @@ def first_of(names: Sequence[str], most: int) -> str:
     return ", ".join(names[:most]) + (", ..." if len(names) > most else "")
 
 
-def did_you_mean(given: Any, known: Iterable[Any], *, quoted: bool = True) -> str:
+def did_you_mean(given: object, known: Iterable[object], *, quoted: bool = True) -> str:
     """Return a "Did you mean ...?" question to end a sentence with, or nothing if no known name is close."""
     found = nearest(given, known)
     return "" if found is None else f" Did you mean {repr(found) if quoted else found}?"
 
 
-def nearest(given: Any, known: Iterable[Any], alike: float = 0.65) -> str | None:
-    """Return the name that is nearly a given one, whatever their case, or None."""
+def nearest(given: object, known: Iterable[object], alike: float = 0.65) -> str | None:
+    """Return the known name closest to a given one, ignoring case, or None."""
     from difflib import get_close_matches
 
     if not isinstance(given, str):
@@ -45,38 +44,35 @@ def nearest(given: Any, known: Iterable[Any], alike: float = 0.65) -> str | None
 
 
 def on_one_line(text: str) -> str:
-    r"""Return a text with a space wherever it has white space."""
+    """Return a text with a single space wherever it has white space."""
     return " ".join(text.split())
 
 
 def shortened(text: str, longest: int = LONGEST) -> str:
-    """Return so many characters of a text at most, with dots where it goes on."""
+    """Return a text cut to a length, with dots where it goes on."""
     return text if len(text) <= longest else f"{text[: longest - 3]}..."
 
 
 def counted(n: int, thing: str, many: str = "") -> str:
-    """Return a number of things."""
     return f"{n:,} {thing if n == 1 else many or thing + 's'}"
 
 
 def plain_number(value: float) -> str:
-    """Return a number as people write it, in six digits or as a whole one."""
+    """Return a number with six digits, or as a whole number."""
     size = abs(value)
     return f"{value:,.0f}" if size < 1e9 and (size >= 1e6 or value == round(value)) else f"{value:,.6g}"
 
 
 def percent(value: float) -> str:
-    """Return a share as text."""
     return f"{100 * value:.2f} %" if value < 0.1 else f"{100 * value:.1f} %"
 
 
 def percent_range(ends: Iterable[float]) -> str:
-    """Return two shares as the ends of an interval."""
     return " to ".join(map(percent, ends))
 
 
 def duration(seconds: float) -> str:
-    """Return a time in words that fit its size."""
+    """Return a time in units that fit its size."""
     if seconds < 60:
         return f"{seconds:.2f} s" if seconds < 10 else f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)

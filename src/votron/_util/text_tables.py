@@ -1,4 +1,4 @@
-"""Tables as text: rows of cells, the head first."""
+"""Tables as text, Markdown and CSV, from rows of cells with the head first."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import io
 import os
 import sys
 from collections.abc import Collection, Iterable, Sequence
-from typing import Any, TextIO
+from typing import TextIO
 
 
 def as_text(rows: Sequence[Sequence[str]], *, colour: bool = False, left: Collection[int] = (0,)) -> str:
@@ -35,8 +35,7 @@ def as_markdown(rows: Sequence[Sequence[str]]) -> str:
     return "\n".join("| " + " | ".join(cell.strip() for cell in row) + " |" for row in (head, rule, *body))
 
 
-def as_csv(rows: Iterable[Iterable[Any]]) -> str:
-    r"""Return rows of cells as lines of CSV."""
+def as_csv(rows: Iterable[Iterable[object]]) -> str:
     out = io.StringIO()
     csv.writer(out, lineterminator="\n").writerows(rows)
     return out.getvalue()

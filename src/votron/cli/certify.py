@@ -61,8 +61,8 @@ def certify(
     from votron.theory import certify as certificate_of
     from votron.theory.statements import REGISTERED_BOUNDS
 
-    for name in bound:  # finding it registers it
-        if REGISTERED_BOUNDS.find(name) is None:
+    for name in bound:
+        if name not in REGISTERED_BOUNDS and not REGISTERED_BOUNDS.load(name):
             raise click.UsageError(f"No installed package brings a bound {name!r}.")
     if save and (model == "-" or not os.access(model, os.W_OK)):
         raise click.UsageError("--save needs a model file that can be written.")

@@ -264,7 +264,7 @@ def load_model(
         if normalize_vectors:
             raise click.UsageError("--normalize-vectors goes with --rule.")
         return saved
-    if RULES.find(rule) is None:
+    if rule not in RULES and not RULES.load(rule):
         raise click.UsageError(f"--rule must be one of {', '.join(RULES)}. Got {rule!r} instead.")
     if not hasattr(saved.estimator, "with_rule"):
         kind = type(saved.estimator).__name__

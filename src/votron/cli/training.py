@@ -106,7 +106,6 @@ class Trained:
 def estimator_of(name: str, params: Params) -> Any:
     """Return the estimator with the parameters that were typed, checked; the seed only if it takes one."""
     from votron.estimators import ESTIMATORS
-    from votron.estimators.parameters import check_parameters
     from votron.kernels import KERNELS
     from votron.kernels.base import kernel_class
 
@@ -118,7 +117,7 @@ def estimator_of(name: str, params: Params) -> Any:
             option = f"--{each.replace('_', '-')}"
             raise click.UsageError(f"{option} is for --estimator {' and '.join(owners)}, and not for {name}.")
     estimator = cls(**{each: value for each, value in params.items() if each in known})
-    check_parameters(estimator)
+    estimator._validate_params()
     kernel = kernel_class(getattr(estimator, "kernel", None))
     for each in params if kernel is not None else ():
         readers = [other for other, found in KERNELS.items() if each in found.parameters()]

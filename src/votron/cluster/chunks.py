@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -56,12 +55,6 @@ def witnesses_of(rows: Rows, squares: Floats) -> Rows:
 
     What decides about the arithmetic (whether all are whole numbers, how large, how long rows are) is the same of these
     rows as of all.
-
-    Examples
-    --------
-    >>> rows = np.array([[1.0, 0.0], [0.0, 9.0], [1.0, 1.0], [0.5, 0.0]])
-    >>> witnesses_of(rows, (rows**2).sum(axis=1)).tolist()
-    [[1.0, 0.0], [0.0, 9.0], [1.0, 1.0], [0.5, 0.0]]
     """
     if not rows.shape[0] or not rows.shape[1]:
         return rows[:0]
@@ -94,27 +87,17 @@ def values_of(rows: Rows, kept: Index | None) -> Array:
     return np.asarray(rows.data if sp.issparse(rows) else rows)
 
 
-def _sum(values: Array, centre: float | None) -> float:
-    """Return the sum of values, or of the squares of their distances from a centre, as one machine adds them up."""
-    if centre is None:
-        return float(values.sum(dtype=np.float64))
-    return float(np.square(values.astype(np.float64) - centre).sum())
-
-
-def sums_of(rows: Rows, kept: Index | None, parts: Sequence[tuple[int, int]], centre: float | None) -> list[float]:
-    """Return the sums of parts of a chunk's values."""
-    values = values_of(rows, kept)
-    return [_sum(values[low:high], centre) for low, high in parts]
-
-
 def cut_of(rows: Rows, kept: Index | None, low: int, high: int) -> Array:
     """Return a part of a chunk's values."""
     return values_of(rows, kept)[low:high]
 
 
-def sum_of_cuts(cuts: list[Array], centre: float | None) -> float:
-    """Return the sum of parts of several chunks."""
-    return _sum(np.concatenate(cuts), centre)
+def sum_of(cuts: list[Array], centre: float | None) -> float:
+    """Return the sum of values, or of the squares of their distances from a centre, as one machine adds them up."""
+    values = np.concatenate(cuts) if len(cuts) > 1 else cuts[0]
+    if centre is None:
+        return float(values.sum(dtype=np.float64))
+    return float(np.square(values.astype(np.float64) - centre).sum())
 
 
 def squares_of(rows: Rows, kept: Index | None, products: Products) -> Floats:

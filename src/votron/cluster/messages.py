@@ -7,8 +7,8 @@ that is walked at one time, as a block is on one machine.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from votron._util.arrays import n_bytes
 from votron._util.types import Array, Floats, Index, Rows
 from votron.kernels import Kernel
-from votron.products import Traits
+from votron.products import Products, Traits
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,14 @@ class Numbers:
     margin: float | Floats
     page_size: int
     """Places in a page, which is what a shard brings up to date at a time."""
+    none: Rows
+    """One of the rows' kind without rows."""
+    weighted: bool = False
+
+    @property
+    def products(self) -> Products:
+        """The arithmetic of the kernel."""
+        return self.kernel.products(self.traits)
 
 
 @dataclass(frozen=True)
@@ -108,10 +116,17 @@ class Reply:
     """Where time went, in seconds, and how many products were made, since the shard began."""
 
 
-def size_of(message: Any) -> int:
+def size_of(message: object) -> int:
     """Return the bytes of the arrays in a message."""
     if sp.issparse(message):
         return n_bytes(message)
     if isinstance(message, np.ndarray):
         return int(message.nbytes)
     return sum(size_of(getattr(message, f.name)) for f in fields(message)) if is_dataclass(message) else 0
+
+
+def stacked(parts: Sequence[Rows]) -> Rows:
+    """Return rows one below the other: CSR if any of them are."""
+    if any(sp.issparse(part) for part in parts):
+        return sp.vstack([sp.csr_matrix(part) for part in parts], format="csr") if len(parts) > 1 else parts[0]
+    return np.concatenate(parts) if len(parts) > 1 else parts[0]

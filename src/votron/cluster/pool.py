@@ -17,10 +17,8 @@ from numpy.typing import NDArray
 from votron._loops import dual as _loops
 from votron._util.resources import Team, team
 from votron._util.types import Array, Floats, Index, Rows
-from votron.blocks import DotCache, KernelBlock, scratch
-from votron.cluster.messages import Candidates, NewEvents, Reply
-from votron.cluster.page import stacked
-from votron.engine.events import WORTH_A_THREAD
+from votron.blocks import WORTH_A_THREAD, DotCache, KernelBlock, scratch
+from votron.cluster.messages import Candidates, NewEvents, Reply, stacked
 from votron.kernels import Kernel
 from votron.products import BLOCK_MULTIPLE, Products, RowStore, padded
 
@@ -91,17 +89,7 @@ class Tentative(NamedTuple):
 
 
 class Pool:
-    """The candidates of an interval, in order, with their scores before it.
-
-    Parameters
-    ----------
-    context : WalkContext
-        What they are walked by.
-    replies : sequence of Reply
-        Those that hold candidates.
-    stop : int, optional
-        Where the interval ends; by default where the first shard ends it.
-    """
+    """The candidates of an interval, with their scores before it."""
 
     def __init__(self, context: WalkContext, replies: Sequence[Reply], stop: int | None = None) -> None:
         # of an interval that has to be walked again, only rows that were wrong

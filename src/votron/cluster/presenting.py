@@ -32,18 +32,8 @@ def present(
 ) -> TrainingRun:
     """Present rows chunk after chunk, within a chunk in the given order, as the ``run`` of `PrimalTrainer` does.
 
-    Parameters
-    ----------
-    client, chunks : distributed.Client, sequence of futures
-        Where the rows are.
-    starts : int array
-        The number of the first row of each chunk, and the end.
-    trainer : PrimalTrainer
-        Gets what is learnt.
-    codes, order, n_steps, weights, watcher
-        As for `PrimalTrainer.run`.
-    given : int array
-        The rows of ``order`` by their numbers in the chunks.
+    ``starts`` has the number of the first row of each chunk, and the end; ``given`` the rows of ``order`` by their
+    numbers in the chunks.
     """
     chunk = np.searchsorted(starts, given, "right") - 1
     by_chunk = np.argsort(chunk, kind="stable")

@@ -20,12 +20,11 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from votron._util.arrays import rows_in_bytes
-from votron._util.types import Array, Floats, Index, Params, Rows, RowsLike
+from votron._util.types import Array, Floats, Index, Rows, RowsLike
 from votron.cluster import chunks
-from votron.cluster.actor import SEGMENTS, Segment
-from votron.cluster.client import check_recoverable, check_versions, current_client, results_of
-from votron.cluster.messages import Numbers
-from votron.cluster.page import stacked
+from votron.cluster.actor import Segment
+from votron.cluster.client import check_versions, connection, current_client, results_of
+from votron.cluster.messages import Numbers, stacked
 from votron.cluster.pool import Presented
 from votron.cluster.presenting import present
 from votron.cluster.walk import Account, ClusterRun
@@ -39,27 +38,20 @@ from votron.products import Traits
 
 ROWS_IN_A_PAGE = 1024
 """Rows of a page that a worker has, on average: enough for a product to be worth its call."""
+_SEGMENTS = 4
+"""Into how many parts the rows of a worker are divided at least, so that some of them can go to another."""
 _MOST_IN_A_SEGMENT = 1 << 17
 
 
 class SpreadRows:
-    """The rows of a Dask collection.
-
-    Parameters
-    ----------
-    X : Dask array or frame
-        The collection.
-    check : callable
-        Makes of a chunk the matrix that training takes, or refuses it; it runs on the workers.
-    owner : str
-        Whose data they are, for error messages.
-    """
+    """The rows of a Dask collection; ``check`` makes of a chunk, on a worker, what training takes, or refuses it."""
 
     def __init__(self, X: RowsLike, check: Callable[[Any, str], Rows], owner: str) -> None:
         from dask.delayed import delayed
 
         self.client = current_client()
-        self._suited = check_versions(self.client)
+        with connection(self.client):
+            check_versions(self.client)
         if len(X.shape) != 2:
             raise DataError(f"The X of {owner} must have two dimensions. Got a Dask array of {len(X.shape)} instead.")
         if hasattr(X, "chunks") and len(X.chunks[1]) > 1:
@@ -71,7 +63,6 @@ class SpreadRows:
         self._futures: dict[int, Any] = {}
         self.kept: Index | None = None
         self.account: Account | None = None
-        check_recoverable(self.client, X)
         described = self._each(chunks.described)
         self.lengths: list[int] = [n for n, _ in described]
         self.facts = [facts for _, facts in described]
@@ -117,7 +108,7 @@ class SpreadRows:
 
     def _bounds(self, length: int) -> list[tuple[int, int]]:
         """Return where a chunk is divided, so that every worker can have its share, and give a part of it away."""
-        wanted = math.ceil(SEGMENTS * max(1, len(self.client.nthreads())) / len(self.lengths))
+        wanted = math.ceil(_SEGMENTS * max(1, len(self.client.nthreads())) / len(self.lengths))
         n = max(1, min(length, max(wanted, math.ceil(length / _MOST_IN_A_SEGMENT))))
         edges = [length * i // n for i in range(n + 1)]
         return list(pairwise(edges))
@@ -158,38 +149,22 @@ class SpreadRows:
     def sums(self, centre: float | None) -> list[float]:
         """Return sums of values, or of squared distances from a centre, of the parts that one machine takes at a time.
 
-        Such a part may reach over several chunks: these pieces are brought together, so that the sum does not depend on
-        the chunks.
+        A part may reach over several chunks, so the sums do not depend on these.
         """
         sparse, d = sp.issparse(self.witnesses), self.shape[1]
         step = rows_in_bytes(np.empty(0) if sparse else np.empty((0, d)))
         lengths = [facts.n_stored if sparse else facts.n_stored // max(1, d) for facts in self.facts]
         edges = np.concatenate([[0], np.cumsum(lengths)])
-        whole: list[list[tuple[int, int]]] = [[] for _ in lengths]
-        order: list[tuple[int, int] | list[tuple[int, int, int]]] = []
+        kept, futures, found = self._kept_of_chunks, self.futures(range(len(lengths))), []
         for start in range(0, int(edges[-1]), step):
             stop = min(start + step, int(edges[-1]))
-            first, last = np.searchsorted(edges, start, "right") - 1, np.searchsorted(edges, stop, "left") - 1
-            pieces = [(int(k), int(max(start, edges[k]) - edges[k]), int(min(stop, edges[k + 1]) - edges[k]))
-                      for k in range(first, last + 1) if edges[k + 1] > edges[k]]  # fmt: skip
-            if len(pieces) == 1:
-                order.append((pieces[0][0], len(whole[pieces[0][0]])))
-                whole[pieces[0][0]].append(pieces[0][1:])
-            else:
-                order.append(pieces)
-        kept = self._kept_of_chunks
-        found = self._each(chunks.sums_of, kept, whole, [centre] * len(kept))
-        joined = {id(part): self._sum_over(part, centre) for part in order if isinstance(part, list)}
-        across = dict(zip(joined, results_of(self.client, list(joined.values())), strict=True))
-        return [across[id(part)] if isinstance(part, list) else found[part[0]][part[1]] for part in order]
-
-    def _sum_over(self, pieces: list[tuple[int, int, int]], centre: float | None) -> Any:
-        kept, futures = self._kept_of_chunks, self.futures([k for k, _, _ in pieces])
-        cuts = [
-            self.client.submit(chunks.cut_of, future, kept[k], low, high, pure=False)
-            for future, (k, low, high) in zip(futures, pieces, strict=True)
-        ]
-        return self.client.submit(chunks.sum_of_cuts, cuts, centre, pure=False)
+            over = [k for k in range(len(lengths)) if edges[k] < stop and edges[k + 1] > start]
+            cuts = [
+                self.client.submit(chunks.cut_of, futures[k], kept[k], *(np.clip([start, stop], *edges[k : k + 2])
+                                   - edges[k]).tolist(), pure=False) for k in over
+            ]  # fmt: skip
+            found.append(self.client.submit(chunks.sum_of, cuts, centre, pure=False))
+        return results_of(self.client, found)
 
     def squares(self, kernel: Kernel, traits: Traits | None = None) -> Floats:
         """Return x·x of each row, in the arithmetic of the kernel; refuse rows that are plainly not for it.
@@ -221,7 +196,7 @@ class SpreadRows:
         watcher: Watcher | None = None,
     ) -> TrainingRun:
         """Train on these rows; as `DualTrainer.run` does. Threads are those of the walk, which is here."""
-        kernel, none = trainer.kernel, self.witnesses[:0]
+        kernel = trainer.kernel
         traits = self.traits(kernel)
         if trainer.n_support:
             traits = kernel.traits(trainer.support_rows).joined(traits)
@@ -231,19 +206,18 @@ class SpreadRows:
         largest = max(largest, float(squares.max(initial=0.0)))
         presented = self._as_given(Presented(order, codes, squares, ids, weights))
         page_size = min(ROWS_IN_A_PAGE * max(1, len(self.client.nthreads())), max(64, len(order)))
-        numbers = Numbers(kernel, traits, trainer.n_vectors, trainer.margin, page_size)
-        how: Params = {
-            "row_bytes": sum(facts.n_bytes for facts in self.facts) / max(1, self.shape[0]),
-            "memory_limit": memory_limit,
-            "suited": self._suited,
-        }
-        shards = WorkerShards(self.client, self, self._segments(), presented, numbers, none, **how)
-        run = ClusterRun(trainer, shards, traits, none, presented, largest, page_size, how["row_bytes"], n_threads)
+        numbers = Numbers(
+            kernel, traits, trainer.n_vectors, trainer.margin, page_size, self.witnesses[:0], weights is not None
+        )
+        row_bytes = sum(facts.n_bytes for facts in self.facts) / max(1, self.shape[0])
+        shards = WorkerShards(self.client, self, self._segments(), presented, numbers, memory_limit)
+        run = ClusterRun(trainer, shards, numbers, presented, largest, row_bytes, n_threads)
         self.account = run.account
         try:
-            return run.run(n_steps, watcher)
+            with connection(self.client):
+                return run.run(n_steps, watcher)
         finally:
-            run.account.workers = [held.address for held in shards.held]
+            run.account.workers = [shard.address for shard in shards.placed]
             run.account.lost, run.account.moved = shards.n_lost, shards.n_moved
             shards.close()
             self.release()

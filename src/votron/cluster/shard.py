@@ -1,32 +1,27 @@
 """A shard: the rows of one worker, with their scores, kept up to date with the events.
 
-Its state is a function of its rows, the events so far, the kernel's numbers and the arithmetic: it can be made again
-from numpy.typing import DTypeLike
-from these at any time, anywhere. Nothing here knows of Dask.
-
-Rows are kept in **pages**, those of so many successive places each. A page is brought up to date when it is looked at,
-or before, while the shard would wait.
+Its state follows from its rows, the events so far, the kernel and the arithmetic, so it can be made again anywhere.
+Nothing here knows of Dask. Rows lie in the order of their places, in *pages* of so many successive places each. A page
+is brought up to date when it is looked at, or before, while the shard would wait.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import DTypeLike
+import scipy.sparse as sp
 
 from votron._loops import dual as _loops
 from votron._util.resources import Team, team
 from votron._util.types import Array, Floats, Index, Rows
-from votron.blocks import DotCache, KernelBlock, scratch
-from votron.cluster.messages import Candidates, Look, NewEvents, Numbers, Reply, Step
-from votron.cluster.page import Page, stacked
-from votron.engine.events import EVENTS_AT_ONCE, WORTH_A_THREAD, Events
-from votron.products import Products, padded
+from votron.blocks import EVENTS_AT_ONCE, WORTH_A_THREAD, DotCache, Events, KernelBlock, scratch
+from votron.cluster.messages import Candidates, Look, NewEvents, Numbers, Reply, Step, stacked
+from votron.products import padded
 
 EVENTS_WORTH_A_VISIT = 1024
 """Events that a page must lack to be brought up to date long before its turn: rows have to be fetched from memory."""
@@ -36,88 +31,79 @@ PAGES_AT_HAND = 4
 """Pages that stay packed where there is no memory for all."""
 
 
+class Part(NamedTuple):
+    """Some rows of a shard in any order, and what is known of each; those whose place is below 0 are left out."""
+
+    rows: Rows
+    places: Index
+    codes: Array
+    squares: Floats
+
+
+def _in_order(parts: Sequence[Part], order: Index) -> Rows:
+    """Return the rows of parts that have a place, in this order; dense ones are copied once."""
+    if any(sp.issparse(part.rows) for part in parts):
+        return stacked([part.rows[part.places >= 0] for part in parts])[order]
+    out = np.empty((len(order), parts[0].rows.shape[1]), dtype=np.result_type(*(part.rows.dtype for part in parts)))
+    where, n = np.argsort(order), 0
+    for part in parts:
+        mine = np.flatnonzero(part.places >= 0)
+        out[where[n : n + len(mine)]] = part.rows[mine]
+        n += len(mine)
+    return out
+
+
 class Shard:
-    """Rows with their scores.
+    """Rows with their scores; ``memory`` is for packed pages and dot products, beside these."""
 
-    Parameters
-    ----------
-    numbers : Numbers
-        What all shards have in common.
-    memory : int
-        Bytes for packed pages and dot products, beside the rows and their scores.
-    n_threads : int
-        Threads.
-    folder : str, optional
-        Where rows are kept; in memory by default.
-    """
-
-    def __init__(self, numbers: Numbers, memory: int = 0, n_threads: int = 1, folder: str | None = None) -> None:
-        self.numbers, self.memory, self.n_threads = numbers, memory, n_threads
-        self.folder = None if folder is None else Path(folder)
-        self.kernel = numbers.kernel
-        self.products: Products = self.kernel.products(numbers.traits)
-        self.pages: dict[int, Page] = {}
+    def __init__(self, numbers: Numbers, parts: Sequence[Part], memory: int = 0, n_threads: int = 1) -> None:
+        self.numbers, self.memory, self.n_threads, self.kernel = numbers, memory, n_threads, numbers.kernel
+        self.products = numbers.products
+        places, codes, squares = (
+            np.concatenate([column[part.places >= 0] for part, column in zip(parts, columns, strict=True)])
+            for columns in zip(*(part[1:] for part in parts), strict=True)
+        )
+        by_place = np.argsort(places, kind="stable")
+        self.rows, self.places, self.squares = _in_order(parts, by_place), places[by_place], squares[by_place]
+        self.slots = np.full(len(places), -1, dtype=np.int64)
+        """Of each row its number as a support, -1 if it is none."""
+        self._numbers, starts = np.unique(self.places // numbers.page_size, return_index=True)
+        self._edges = np.append(starts, len(places))
+        n = len(starts)
+        self.width = padded(int(np.diff(self._edges).max(initial=1)))
+        self.F = np.zeros((n, numbers.n_vectors, self.width))
+        self.seen = np.zeros(n, dtype=np.int64)
+        self.codes = np.zeros((n, self.width), dtype=np.int32)
+        self.diagonal, self.own = np.zeros((n, self.width)), np.zeros((n, self.kernel.n_terms, self.width))
+        for i in range(n):
+            page = self._page(i)
+            size = page.stop - page.start
+            self.codes[i, :size] = codes[by_place[page]]
+            self.diagonal[i, :size] = self.kernel.diagonal(self.squares[page])
+            self.own[i, :, :size] = self.kernel.terms(self.squares[page])
+        some = self.diagonal[self.diagonal > 0]
+        self._length = float(np.sqrt(some).mean()) if len(some) else 0.0
+        margin = np.asarray(numbers.margin, dtype=np.float64)
+        self.threshold = (margin[self.codes] if margin.ndim else margin) * self.diagonal
         self.events = Events()
+        self.events.store, squares = self.products.restore(numbers.none, np.empty(0, dtype=np.int64))
+        self.events.terms = self.kernel.terms(squares)
+        if numbers.weighted:
+            self.events.take_weights()
         self.n_confirmed = self.n_support = 0
+        self._share_out()
         self.facts = {"products": 0.0, "working": 0.0, "preparing": 0.0, "waiting": 0.0, "pairs": 0.0}
         self._before: dict[int, tuple[Floats, int]] = {}  # pages without the events that may be taken back
-        self._marked: list[Page] = []  # those with supports among these
         self._asked: dict[int, tuple[int, int]] = {}  # pages of the interval of which all rows are candidates
         self._later: tuple[tuple[int, int], ...] = ()
         self._idle_since = time.perf_counter()
 
-    # -- rows -------------------------------------------------------------------------------------------------------
-
-    def take(self, places: Index, rows: Rows, codes: Array, squares: Floats) -> None:
-        """Add rows, with x·x of each; those whose place is below 0 are left out."""
-        mine = np.flatnonzero(places >= 0)
-        if not len(mine):
-            return
-        places, codes, squares = places[mine], codes[mine].astype(np.int32), squares[mine]
-        number = places // self.numbers.page_size
-        by_page = np.argsort(number, kind="stable")
-        numbers, starts = np.unique(number[by_page], return_index=True)
-        for p, part in zip(numbers.tolist(), np.split(by_page, starts[1:]), strict=True):
-            if p not in self.pages:
-                self.pages[p] = Page(None if self.folder is None else self.folder / f"page-{p}")
-            self.pages[p].take(rows, mine[part], places=places[part], codes=codes[part], squares=squares[part])
-
-    def begin(self, none: Rows, weighted: bool) -> None:
-        """Make ready, now that all rows are there; ``none`` is a matrix of their kind without rows."""
-        for page in self.pages.values():
-            page.close()
-        self._order = sorted(self.pages)
-        self._index = {p: i for i, p in enumerate(self._order)}
-        n = len(self._order)
-        self.width = padded(max((len(page.places) for page in self.pages.values()), default=1))
-        self.F = np.zeros((n, self.numbers.n_vectors, self.width))
-        self.seen = np.zeros(n, dtype=np.int64)
-        self.codes = self._in_pages("codes", np.int32)
-        self.diagonal, self.own = np.zeros((n, self.width)), np.zeros((n, self.kernel.n_terms, self.width))
-        for i, p in enumerate(self._order):
-            squares = self.pages[p].squares
-            self.diagonal[i, : len(squares)] = self.kernel.diagonal(squares)
-            self.own[i, :, : len(squares)] = self.kernel.terms(squares)
-        some = self.diagonal[self.diagonal > 0]
-        self._length = float(np.sqrt(some).mean()) if len(some) else 0.0
-        margin = np.asarray(self.numbers.margin, dtype=np.float64)
-        self.threshold = (margin[self.codes] if margin.ndim else margin) * self.diagonal
-        store, squares = self.products.restore(none, np.empty(0, dtype=np.int64))
-        self.events.store, self.events.terms = store, self.kernel.terms(squares)
-        if weighted:
-            self.events.take_weights()
-        self._share_out()
-
-    def _in_pages(self, name: str, dtype: DTypeLike) -> Array:
-        out = np.zeros((len(self._order), self.width), dtype=dtype)
-        for i, p in enumerate(self._order):
-            values = getattr(self.pages[p], name)
-            out[i, : len(values)] = values
-        return out
+    def _page(self, i: int) -> slice:
+        return slice(int(self._edges[i]), int(self._edges[i + 1]))
 
     def _share_out(self) -> None:
         """Divide the memory: packed pages, then the cache of dot products."""
-        n, left = len(self._order), self.memory
+        n, left = len(self.seen), self.memory
         packed = n * self.products.block_bytes(self.width)
         self.keeps_blocks = 0 < packed <= left // 2
         left -= packed if self.keeps_blocks else 0
@@ -130,10 +116,9 @@ class Shard:
         """Return page i, ready to be multiplied; the last few stay so, or all."""
         block = self.blocks.pop(i, None)
         if block is None:
-            rows = self.pages[self._order[i]].rows()
-            block = KernelBlock(
-                self.kernel, self.products, rows, np.arange(rows.shape[0]), self.own[i], self.cache, i
-            )  # fmt: skip
+            page = self._page(i)
+            rows = np.arange(page.start, page.stop)
+            block = KernelBlock(self.kernel, self.products, self.rows, rows, self.own[i], self.cache, i)
         self.blocks[i] = block
         if not self.keeps_blocks:
             while len(self.blocks) > PAGES_AT_HAND:
@@ -202,10 +187,8 @@ class Shard:
             self.events.truncate(n_confirmed, n_support)
             for i, (F, seen) in self._before.items():
                 self.F[i], self.seen[i] = F, seen
-            for page in self._marked:
-                page.slots[page.slots >= n_support] = -1
+            self.slots[self.slots >= n_support] = -1
         self._before.clear()
-        self._marked.clear()
         self.cache.note(self.events.slot.values[self.n_confirmed :])
         self.n_confirmed, self.n_support = n_confirmed, n_support
 
@@ -214,21 +197,17 @@ class Shard:
             store, squares = self.products.restore(events.rows, np.empty(0, dtype=np.int64))
             self.events.add_supports(store, self.kernel.terms(squares))
         self.events.add(events.slots, events.firsts, events.vector, events.coefficients)
-        number = events.places // self.numbers.page_size
-        for p in np.unique(number[events.places >= 0]).tolist():
-            if p in self.pages:
-                page, mine = self.pages[p], number == p
-                at = np.searchsorted(page.places, events.places[mine])
-                found = page.places[np.minimum(at, len(page.places) - 1)] == events.places[mine]
-                page.slots[at[found]] = events.slots[mine][found]
-                self._marked.append(page)
+        if len(self.places):
+            at = np.minimum(np.searchsorted(self.places, events.places), len(self.places) - 1)
+            mine = self.places[at] == events.places
+            self.slots[at[mine]] = events.slots[mine]
 
     # -- scores -----------------------------------------------------------------------------------------------------
 
     def _pages_of(self, start: int, stop: int) -> list[int]:
         """Return the pages with places from ``start`` to ``stop`` - 1."""
         size = self.numbers.page_size
-        low, high = np.searchsorted(self._order, [start // size, (stop - 1) // size + 1])
+        low, high = np.searchsorted(self._numbers, [start // size, (stop - 1) // size + 1])
         return list(range(int(low), int(high)))
 
     def _catch_up(self, i: int, last: int, threads: Team) -> None:
@@ -272,26 +251,26 @@ class Shard:
 
     def _all_asked(self, i: int, start: int, stop: int) -> bool:
         """Tell whether all rows of page i in an interval are candidates, so that the walk has seen to them."""
-        low, high = np.searchsorted(self.pages[self._order[i]].places, [start, stop]).tolist()
+        low, high = np.searchsorted(self.places[self._page(i)], [start, stop]).tolist()
         first, last = self._asked.get(i, (high, low))
         return bool(low == high or (first <= low and high <= last))
 
     def _add_checked(self, i: int, event_places: Index, start: int, stop: int, threads: Team) -> Index:
-        page, block, begun = self.pages[self._order[i]], self._block(i), time.perf_counter()
+        places, block, begun = self.places[self._page(i)], self._block(i), time.perf_counter()
         store, terms, slot = self.events.store, self.events.terms, self.events.slot.values
         assert store is not None
         starts, vector, coefficients = self.events.starts.values, self.events.vector.values, self.events.coefficients
         first, last = self.n_confirmed, self.events.n
-        lowest, highest = np.searchsorted(page.places, [start, stop]).tolist()
+        lowest, highest = np.searchsorted(places, [start, stop]).tolist()
         must_pack = not block.packed and block.needs_products(slot[first:last])
-        wrong = np.zeros(len(page.places), dtype=np.bool_)
+        wrong = np.zeros(len(places), dtype=np.bool_)
 
         def work(low: int, high: int) -> None:
             if must_pack:
                 block.prepare(low, high)
             room, held = scratch("room", 2, self.width, np.float64), block.held
             r, end = max(low, lowest), min(high, highest)
-            rows = page.places, self.codes[i], self.threshold[i]
+            rows = places, self.codes[i], self.threshold[i]
             for e in range(first, last, EVENTS_AT_ONCE):
                 slots = slot[e : min(e + EVENTS_AT_ONCE, last)]
                 values, held = block.values(store, slots, terms[:, slots], low, high, held)
@@ -312,7 +291,7 @@ class Shard:
         for i in self._pages_of(look.start, look.stop):
             self._set_aside(i, threads)
             self._catch_up(i, self.events.n, threads)
-            places = self.pages[self._order[i]].places
+            places = self.places[self._page(i)]
             low, high = np.searchsorted(places, [look.start, look.stop]).tolist()
             near = self._near(i, low, high, look)
             if n + len(near) > look.most:
@@ -333,7 +312,7 @@ class Shard:
         margin = np.empty(high - low)
         _loops.smallest_margins(self.F[i], self.codes[i], self.threshold[i], low, high, margin)
         # vectors move with the root of the mistakes that come before a row, and its score with its length
-        before = self.pages[self._order[i]].places[low:high] - look.start + 1.0
+        before = self.places[self._page(i)][low:high] - look.start + 1.0
         reach = self._length * np.sqrt(self.diagonal[i, low:high] * before)
         return low + np.flatnonzero(margin <= look.nearby * reach)
 
@@ -341,18 +320,14 @@ class Shard:
         self, rows: list[tuple[int, Index]], stop: int, scores: dict[int, Floats] | None = None
     ) -> Candidates:
         """Return what the walk must know of some rows of some pages, with the scores of now or others."""
-        parts = [(i, self.pages[self._order[i]], at) for i, at in rows if len(at)]
-        F = [(self.F[i] if scores is None else scores[i])[:, at] for i, _, at in parts]
-        fresh = [self._block(i).rows_at(at[page.slots[at] < 0]) for i, page, at in parts]
+        parts = [(i, at, at + self._edges[i]) for i, at in rows if len(at)]
+        mine = np.concatenate([np.empty(0, dtype=np.int64), *(each for *_, each in parts)])
+        F = [(self.F[i] if scores is None else scores[i])[:, at] for i, at, _ in parts]
         return Candidates(
             stop,
-            _joined([page.places[at] for _, page, at in parts], np.int64),
-            np.concatenate(F, axis=1) if parts else np.empty((self.numbers.n_vectors, 0)),
-            _joined([page.squares[at] for _, page, at in parts], np.float64),
-            _joined([page.slots[at] for _, page, at in parts], np.int64),
-            stacked(fresh) if parts else np.empty((0, 0)),
+            self.places[mine],
+            np.concatenate([np.empty((self.numbers.n_vectors, 0)), *F], axis=1),
+            self.squares[mine],
+            self.slots[mine],
+            self.rows[mine[self.slots[mine] < 0]],
         )
-
-
-def _joined(parts: list[Array], dtype: DTypeLike) -> Array:
-    return np.concatenate(parts) if parts else np.empty(0, dtype=dtype)

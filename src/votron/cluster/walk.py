@@ -19,12 +19,12 @@ from typing import Protocol
 
 import numpy as np
 
-from votron._util.types import Index, Rows
-from votron.cluster.messages import Look, NewEvents, Reply, Step, size_of
+from votron._util.types import Index
+from votron.cluster.messages import Look, NewEvents, Numbers, Reply, Step, size_of
 from votron.cluster.pool import Pool, Presented, Tentative, WalkContext
 from votron.engine.dual import DualTrainer, Limits, Mistakes, finite_bound, rounding_of
 from votron.engine.run import TrainingRun, Watcher
-from votron.products import RowStore, Traits
+from votron.products import RowStore
 
 FEWEST_CANDIDATES, MOST_CANDIDATES = 2048, 4096
 """Candidates that an interval is to have, if there are so many: more where messages take long."""
@@ -72,45 +72,20 @@ class Account:
 
 
 class ClusterRun:
-    """One run over rows that are spread over shards.
-
-    Parameters
-    ----------
-    trainer : DualTrainer
-        Has the events so far, and gets those of the run.
-    shards : Shards
-        Who has the rows.
-    traits : Traits
-        Of all rows, those of the trainer's supports included.
-    none : matrix
-        One of the rows' kind without rows.
-    presented : Presented
-        The rows.
-    largest : float
-        The largest x·x of a row or support.
-    page_size : int
-        Places in a page.
-    row_bytes : float
-        Memory of a row.
-    n_threads : int
-        Threads of this process, for the walk.
-    """
+    """One run over rows that are spread over shards; ``largest`` is the largest x·x of a row or support."""
 
     def __init__(
         self,
         trainer: DualTrainer,
         shards: Shards,
-        traits: Traits,
-        none: Rows,
+        numbers: Numbers,
         presented: Presented,
         largest: float,
-        page_size: int,
         row_bytes: float = 0,
         n_threads: int = 1,
     ) -> None:
-        self.trainer, self.shards, self.presented, self.page_size = trainer, shards, presented, page_size
-        self.kernel = trainer.kernel
-        self.products = self.kernel.products(traits)
+        self.trainer, self.shards, self.presented = trainer, shards, presented
+        self.kernel, self.products = trainer.kernel, numbers.products
         if presented.weights is not None:
             trainer.events.take_weights()
         bound = finite_bound(self.kernel, largest)
@@ -118,7 +93,7 @@ class ClusterRun:
         if presented.weights is not None:
             heaviest = max(heaviest, presented.weights.max(initial=1.0))
         self.limits = Limits(self.kernel, bound, rounding_of(self.kernel, self.products, bound), float(heaviest))
-        old = none if trainer.support_rows is None else trainer.support_rows
+        old = numbers.none if trainer.support_rows is None else trainer.support_rows
         self.n_old, self.n_old_events = int(old.shape[0]), trainer.n_events
         self.support = RowStore(old)
         margin = trainer.n_vectors, trainer.margin

@@ -1,34 +1,34 @@
 """Shards on the workers of a Dask cluster, as actors; those that are lost are made again from the events.
 
-Dask computes the chunks, places, moves and spills them, carries the messages, and tells who is there. An actor is the
-fastest way to send it a message; Dask does not bring a lost one back, but its state is a function of its rows and of
-the events, which the walk has. So nothing else is kept for the case of loss, and a worker that comes late is brought up
-to date in the same way.
+Dask computes, places, moves and spills the chunks, carries the messages, and knows which workers are alive. It does not
+bring back a lost actor, but the state of a shard follows from its rows and the events, which the walk has.
 """
 
 from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 
-from votron._util.types import Array, Client, Floats, Index, Rows
-from votron.cluster.actor import Segment, WorkerShard, deliver
-from votron.cluster.client import ASK_EVERY, CANCELLED, Pulse, odd_versions, too_often_lost
+from votron._util.types import Client, Index
+from votron.cluster.actor import Segment, WorkerShard, part_of
+from votron.cluster.client import odd_versions
 from votron.cluster.messages import NewEvents, Numbers, Reply, Step
 from votron.cluster.pool import Presented
 from votron.errors import VotronError
 
+LOOK_EVERY = 1.0
+"""Seconds after which to look who has joined or gone."""
+WAIT_FOR_WORKERS = "60s"
 _MOST_LOSSES = 20
 """How often workers may be lost before a step is done."""
-_LOST = ("KilledWorker", *CANCELLED)  # what Dask says of tasks whose worker is gone
 
 
 class Source(Protocol):
-    """Who has the chunks."""
+    """Whoever has the chunks."""
 
     def futures(self, numbers: Sequence[int]) -> list[Any]:
         """Return futures of the chunks with these numbers, which are computed if need be."""
@@ -37,50 +37,25 @@ class Source(Protocol):
         """Need them no more for now."""
 
 
-class _Held:
-    """A shard that is somewhere: its actor, its worker and its segments."""
+class _Placed:
+    """A shard on a worker: the future that keeps it, its actor, and its segments."""
 
-    def __init__(self, future: Any, address: str, segments: list[Segment]) -> None:
-        self.future, self.address, self.segments = future, address, segments
-        self.actor: Any = None
+    def __init__(self, future: Any, segments: list[Segment]) -> None:
+        self.future, self.segments, self.actor = future, segments, future.result()
+        self.address = str(self.actor._address)
+
+    @property
+    def is_known(self) -> bool:
+        """Whether Dask has not reported its loss."""
+        return self.future.status in ("finished", "pending")
 
     @property
     def n_rows(self) -> int:
         return sum(segment.n_rows for segment in self.segments)
 
 
-class LostShardsError(Exception):
-    """Some workers have gone."""
-
-    def __init__(self, addresses: Iterable[str]) -> None:
-        self.addresses = set(addresses)
-        super().__init__(f"lost: {', '.join(sorted(self.addresses))}")
-
-
 class WorkerShards:
-    """All shards of a run, on the workers of a client.
-
-    Parameters
-    ----------
-    client : distributed.Client
-        The client.
-    source : Source
-        Has the chunks.
-    segments : list of Segment
-        All rows.
-    presented : Presented
-        Their order and codes.
-    numbers : Numbers
-        What all shards have in common.
-    none : matrix
-        One of the rows' kind without rows.
-    row_bytes : float
-        Memory of a row.
-    memory_limit : int or str
-        Memory that a worker may use beside the chunks.
-    suited : sequence of str
-        Workers that are known to have the right versions; others are asked.
-    """
+    """All shards of a run, on the workers of a client; ``memory_limit`` is that of one worker."""
 
     def __init__(
         self,
@@ -89,201 +64,156 @@ class WorkerShards:
         segments: list[Segment],
         presented: Presented,
         numbers: Numbers,
-        none: Rows,
-        *,
-        row_bytes: float,
         memory_limit: int | str = "auto",
-        suited: Sequence[str] = (),
     ) -> None:
-        self.client, self.source, self.numbers, self.none = client, source, numbers, none
-        self.row_bytes, self.memory_limit, self.presented = row_bytes, memory_limit, presented
-        self.pulse, self._suits = Pulse(client), dict.fromkeys(suited, True)
+        self.client, self.source, self.presented = client, source, presented
+        self.numbers, self.memory_limit = numbers, memory_limit
         n_rows = max((segment.start + segment.n_rows for segment in segments), default=0)
         self._places = np.full(n_rows, -1, dtype=np.int64)
         self._places[presented.order] = np.arange(len(presented.order))
-        self._fresh: list[_Held] = []
-        self.held: list[_Held] = []
+        self._unplaced, self.placed = segments, list[_Placed]()
+        self._known, self._unsuited = set[str](), set[str]()
+        self._looked = time.monotonic()
         self.n_lost = self.n_moved = 0
-        self._without_shard = segments
-        self._digests: dict[Segment, str] = {}
-
-    # -- messages ---------------------------------------------------------------------------------------------------
 
     def step(self, step: Step, log: Callable[[], NewEvents]) -> list[Reply]:
         """Send a step to all shards, and make those again that are lost."""
-        replies: dict[_Held, Reply] = {}
+        replies: dict[_Placed, Reply] = {}
         for _ in range(_MOST_LOSSES):
-            try:
-                self._make_shards(log)
-                waiting = [held for held in self.held if held not in replies]
-                self._ask("step", waiting, step, into=replies)
-                return [replies[held] for held in self.held]
-            except LostShardsError as lost:
-                self._drop_workers(lost.addresses)
-        raise too_often_lost()
+            fresh = self._make_shards()
+            if fresh:
+                self.placed += fresh
+                self._ask(fresh, "replay", log())
+            replies |= self._ask([shard for shard in self.placed if shard not in replies], "step", step)
+            if not self._unplaced:
+                return [replies[shard] for shard in self.placed]
+        raise VotronError(
+            "Workers of the Dask cluster were lost time and again: give them more memory, or make the chunks of X "
+            "smaller, and train again."
+        )
 
     def settle(self) -> None:
-        """Give a part of the rows to workers that have none."""
-        if time.monotonic() - self.pulse.asked < ASK_EVERY:
+        """Take rows from crowded workers for those that have none."""
+        if time.monotonic() - self._looked < LOOK_EVERY:
             return
-        idle = sorted(set(self._workers()) - {held.address for held in self.held})
-        for _ in idle:
-            if not self.held:  # all rows are to be shared out anew
+        for _ in set(self._workers()) - {shard.address for shard in self.placed}:
+            at = [shard.address for shard in self.placed]
+            crowded = max(self.placed, key=lambda shard: (at.count(shard.address), shard.n_rows))
+            if at.count(crowded.address) == 1 and len(crowded.segments) < 2:
                 return
-            crowded = max(self.held, key=lambda held: (self._n_at(held.address), held.n_rows))
-            if self._n_at(crowded.address) == 1 and len(crowded.segments) < 2:
-                return
-            self.held.remove(crowded)
-            self._without_shard = self._without_shard + crowded.segments
+            self._forget(crowded)
             self.n_moved += 1
+            if not self.placed:
+                return
 
     def close(self) -> None:
         """Let the workers forget their shards."""
-        self.held, self._fresh = [], []
+        self.placed = []
 
-    def _n_at(self, address: str) -> int:
-        return sum(held.address == address for held in self.held)
-
-    def _ask(self, method: str, whom: Sequence[_Held], *arguments: Any, into: dict[_Held, Any] | None = None) -> None:
-        """Call a method of shards, and wait for all answers or the loss of a worker."""
-        calls = [(held, self._called(held, method, *arguments)) for held in whom]
-        answers = {} if into is None else into
-        lost = set()
-        for held, call in calls:
+    def _ask(self, shards: Sequence[_Placed], method: str, argument: object) -> dict[_Placed, Any]:
+        """Return the answers of shards; those that are lost have none, and their rows are to be placed again."""
+        answers, lost, calls = dict[_Placed, Any](), list[_Placed](), list[tuple[_Placed, Any]]()
+        for shard in shards:
+            if shard.is_known:
+                calls.append((shard, getattr(shard.actor, method)(argument)))
+            else:
+                lost.append(shard)
+        for shard, call in calls:
             try:
-                answers[held] = self._answer(held, call)
-            except LostShardsError as error:
-                lost |= error.addresses
-        if lost:
-            raise LostShardsError(lost)
+                answers[shard] = self._answer(shard, call)
+            except OSError:  # nothing can be heard from its worker
+                lost.append(shard)
+        addresses = {shard.address for shard in lost}
+        self.n_lost += len(addresses)
+        self._unsuited |= addresses  # Dask may not have heard of it yet
+        for shard in lost:
+            self._forget(shard)
+        return answers
 
-    def _called(self, held: _Held, method: str, *arguments: Any) -> Any:
-        try:
-            return getattr(held.actor, method)(*arguments)
-        except (RuntimeError, OSError):  # Dask knows already
-            return None
-
-    def _answer(self, held: _Held, call: Any, *, of_task: bool = False) -> Any:
-        """Wait for an answer as long as the worker gives signs of life, and for a task as long as it works."""
-        if call is None:
-            raise LostShardsError([held.address])
+    def _answer(self, shard: _Placed, call: Any) -> Any:
         while True:
             try:
-                return call.result(timeout=ASK_EVERY)
-            except VotronError:
-                raise
-            except Exception as error:
-                own = call.exception() if getattr(call, "status", "") == "error" else None  # the task's
-                if own is not None and type(own).__name__ not in _LOST:
-                    raise own from None
-                waiting = own is None and isinstance(error, TimeoutError)
-                says_so = not waiting and (isinstance(error, OSError) or type(error).__name__ in _LOST)
-                if says_so or self._is_lost(held):
-                    raise LostShardsError([held.address]) from None
-                if not waiting:
+                return call.result(timeout=LOOK_EVERY)
+            except TimeoutError:  # some losses leave a call without an answer
+                if not shard.is_known or shard.address not in self.client.nthreads():
                     raise
-                if of_task:  # an actor answers also where its worker is paused
-                    self.pulse.check_work(held.address)
 
-    def _is_lost(self, held: _Held) -> bool:
-        return held.address not in self.pulse.workers() or held.future.status not in ("pending", "finished")
-
-    # -- who is there -----------------------------------------------------------------------------------------------
-
-    def _drop_workers(self, addresses: set[str]) -> None:
-        """Give up the shards of workers that are lost; what they held will be made again."""
-        time.sleep(0.1)  # workers go with their scheduler: the client is about to hear of that
-        self.pulse.check_client()
-        self.n_lost += len(addresses)
-        for address in addresses:
-            self.pulse.give_up(address)
-        # what was being made is made anew elsewhere too: a delivery may have come, or may still come
-        for held in [*(held for held in self.held if held.address in addresses), *self._fresh]:
-            self._without_shard = self._without_shard + held.segments
-        self.held = [held for held in self.held if held.address not in addresses]
-        self._fresh = []
+    def _forget(self, shard: _Placed) -> None:
+        self.placed = [other for other in self.placed if other is not shard]
+        self._unplaced = self._unplaced + shard.segments
 
     def _workers(self) -> list[str]:
-        """Return the workers that are there, but for those with other versions, which came late: these are told of."""
-        there = self.pulse.workers()
-        new = [address for address in there if address not in self._suits]
-        for address, told in (odd_versions(self.client, new) if new else {}).items():
-            self._suits[address] = told is None
-            if told is not None:
-                warnings.warn(f"A worker gets no rows: {told}", UserWarning, stacklevel=2)
-        return [address for address in there if self._suits.get(address)]
-
-    def _anybody(self) -> list[str]:
-        """Return the workers that are there, or wait for some as long as one may be silent."""
-        until = time.monotonic() + self.pulse.lost_after
-        while not (workers := self._workers()):
-            if time.monotonic() > until:
-                raise self.pulse.nobody()
-            time.sleep(min(ASK_EVERY, 0.2))
-        return workers
+        """Return the workers that are there; warn of those with other versions, which are left out."""
+        self._looked = time.monotonic()
+        there = set(self.client.nthreads())
+        if there - self._known:
+            odd = odd_versions(self.client)
+            for address in sorted(there - self._known):
+                if address in odd:
+                    self._unsuited.add(address)
+                    warnings.warn(f"A worker gets no rows: {odd[address]}", UserWarning, stacklevel=2)
+            self._known |= there
+        return sorted(there - self._unsuited)
 
     # -- making shards ----------------------------------------------------------------------------------------------
 
-    def _make_shards(self, log: Callable[[], NewEvents]) -> None:
-        """Make shards of the rows that have none, where the fewest rows are, and bring them up to date."""
-        if not self._without_shard:
-            return
-        workers = self._anybody()
+    def _make_shards(self) -> list[_Placed]:
+        """Make shards of the rows that have none, where the fewest rows are."""
+        if not self._unplaced:
+            return []
+        while not (workers := self._workers()):
+            self._wait_for_workers()
+        made = []
         for address, segments in self._shares(workers).items():
-            n_bytes = int(self.row_bytes * sum(segment.n_rows for segment in segments))
-            future = self.client.submit(
-                WorkerShard, self.numbers, self.memory_limit, n_bytes,
-                actor=True, workers=[address], allow_other_workers=False, pure=False,
-            )  # fmt: skip
-            self._fresh.append(_Held(future, address, segments))
-        self._without_shard = []
-        self._fill(self._fresh)
-        events = log()
-        self._ask("start", self._fresh, self.none, self.presented.weights is not None, events)
-        self.held, self._fresh = self.held + self._fresh, []
+            where = {"workers": [address], "allow_other_workers": True, "pure": False}
+            parts = [
+                self.client.submit(part_of, chunk, self.numbers, segment, *self._of(segment), **where)
+                for chunk, segment in zip(self._chunks_of(segments), segments, strict=True)
+            ]
+            shard = self.client.submit(WorkerShard, self.numbers, parts, self.memory_limit, actor=True, **where)
+            made.append((shard, parts, segments))
+        self._unplaced, found = [], []
+        for shard, _, segments in made:
+            try:
+                found.append(_Placed(shard, segments))
+            except RuntimeError as error:
+                if "Actor was lost" not in str(error):
+                    raise
+                self._unplaced = self._unplaced + segments
+        self.source.release()
+        return found
+
+    def _wait_for_workers(self) -> None:
+        n = len(self.client.nthreads())
+        try:
+            self.client.wait_for_workers(n + 1, timeout=WAIT_FOR_WORKERS)
+        except TimeoutError:
+            raise VotronError(
+                f"The Dask cluster has had no worker for {WAIT_FOR_WORKERS}: start some, and train again."
+            ) from None
+
+    def _chunks_of(self, segments: Sequence[Segment]) -> list[Any]:
+        return self.source.futures([segment.chunk for segment in segments])
 
     def _shares(self, workers: list[str]) -> dict[str, list[Segment]]:
         """Return which rows go where: each to the worker that has it already, unless that has its share."""
         load = dict.fromkeys(workers, 0)
-        for held in self.held:
-            load[held.address] = load.get(held.address, 0) + held.n_rows
-        share = (sum(load.values()) + sum(segment.n_rows for segment in self._without_shard)) / len(workers)
-        homes = self._who_has(sorted({segment.chunk for segment in self._without_shard}))
+        for shard in self.placed:
+            load[shard.address] = load.get(shard.address, 0) + shard.n_rows
+        share = (sum(load.values()) + sum(segment.n_rows for segment in self._unplaced)) / len(workers)
+        segments = sorted(self._unplaced, key=lambda segment: segment.start)
+        chunks = self._chunks_of(segments)
+        homes = self.client.who_has(chunks)
         found: dict[str, list[Segment]] = {}
-        for segment in sorted(self._without_shard, key=lambda segment: segment.start):
-            near = [address for address in homes.get(segment.chunk, ()) if address in load]
+        for chunk, segment in zip(chunks, segments, strict=True):
+            near = [address for address in homes.get(chunk.key, ()) if address in workers]
             near = [address for address in near if load[address] + segment.n_rows / 2 <= share]
             home = min(near or workers, key=lambda address: (load[address], address))
             found.setdefault(home, []).append(segment)
             load[home] += segment.n_rows
         return found
 
-    def _who_has(self, numbers: list[int]) -> dict[int, Sequence[str]]:
-        futures = dict(zip(numbers, self.source.futures(numbers), strict=True))
-        who = self.pulse.ask(lambda: self.client.who_has(list(futures.values())))
-        return {number: who.get(future.key, ()) for number, future in futures.items()}
-
-    def _fill(self, fresh: Sequence[_Held]) -> None:
-        """Deliver rows to shards."""
-        tasks: list[tuple[_Held, Segment, Any]] = []
-        for held in fresh:
-            numbers = sorted({segment.chunk for segment in held.segments})
-            chunks = dict(zip(numbers, self.source.futures(numbers), strict=True))
-            for segment in held.segments:
-                what = chunks[segment.chunk], segment, *self._of(segment), self._digests.get(segment)
-                tasks.append((held, segment, self._submit(deliver, held, *what)))
-        for held, segment, task in tasks:
-            self._digests[segment] = self._answer(held, task, of_task=True)
-        self.source.release()
-        for held in fresh:
-            held.actor = self._answer(held, held.future, of_task=True)
-
-    def _submit(self, function: Callable[..., Any], held: _Held, *arguments: Any) -> Any:
-        return self.client.submit(
-            function, held.future, *arguments, workers=[held.address], allow_other_workers=False, pure=False
-        )
-
-    def _of(self, segment: Segment) -> tuple[Index, Array, Floats]:
+    def _of(self, segment: Segment) -> tuple[Index, Any, Any]:
         """Return the places and codes of a segment's rows, and x·x."""
         rows = slice(segment.start, segment.start + segment.n_rows)
         return self._places[rows], self.presented.codes[rows].astype(np.int32), self.presented.squares[rows]

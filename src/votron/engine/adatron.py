@@ -47,7 +47,7 @@ NOTHING = 1e-4
 
 @dataclass(frozen=True, eq=False)
 class MaximalMargin:
-    """What the adatron found.
+    """The result of the adatron.
 
     Attributes
     ----------
@@ -60,19 +60,11 @@ class MaximalMargin:
     margin : float
         The margin that w attains on the data; negative where it errs.
     best : float
-        What no vector's margin exceeds (of the hard form).
+        An upper bound on every vector's margin (of the hard form).
     converged : bool
         Whether the tolerance was reached.
     separable : bool or None
-        Whether data were found to be separable, or not to be; None where that is open.
-
-    Examples
-    --------
-    >>> from votron.kernels import LinearKernel
-    >>> X, y = np.array([[0.0, 1.0], [1.0, 1.0], [0.0, -1.0]]), np.array([1, 1, -1])
-    >>> found = solve_adatron(LinearKernel(), X, y)
-    >>> round(found.margin, 6), found.converged
-    (1.0, True)
+        Whether the data are separable; None where that is open.
     """
 
     support: Index
@@ -98,38 +90,8 @@ def solve_adatron(
 ) -> MaximalMargin:
     """Find the vector of maximal margin through the origin of the kernel's feature space.
 
-    Parameters
-    ----------
-    kernel : Kernel
-        The kernel.
-    X : array or CSR matrix
-        The examples; kernel values, for a precomputed kernel.
-    y : array of +1 and -1
-        Their labels.
-    cap : float, default=inf
-        The most that α may be: the soft form. No cap is the hard form, for separable data.
-    weights : array, optional
-        Factors of the cap, one for each example; 1 by default.
-    tolerance : float, default=1e-3
-        How far the margin may be from the best, relatively; in the soft form, the objective.
-    max_sweeps : int, default=100000
-        Passes over a working set after which to give up.
-    n_threads : int
-        Threads.
-    watcher : Watcher, optional
-        Is told where training is, and asked whether it shall go on.
-
-    Returns
-    -------
-    MaximalMargin
-        What was found.
-
-    Examples
-    --------
-    >>> from votron.kernels import LinearKernel
-    >>> found = solve_adatron(LinearKernel(), np.array([[3.0, 1.0], [-1.0, 1.0]]), np.array([1, -1]))
-    >>> round(found.margin, 3), found.support.tolist()
-    (1.414, [0, 1])
+    ``cap`` is the most that α may be, times an example's weight; without a cap it is the hard form. ``tolerance`` says
+    how far the margin, or in the soft form the objective, may be from the best, relatively.
     """
     search = _CoordinateSteps(kernel, X, np.asarray(y, dtype=np.float64), float(cap), weights, tolerance)
     with team(n_threads) as threads:

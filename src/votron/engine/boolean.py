@@ -17,24 +17,7 @@ __all__ = ["ActiveRows", "active_rows"]
 
 
 class ActiveRows(NamedTuple):
-    """Rows of Boolean features as CSR without values, as the loops take them.
-
-    Attributes
-    ----------
-    indptr : int array of shape (n_rows + 1,)
-        Where each row starts in ``indices``.
-    indices : int array
-        The active features of the rows, one row after the other, in rising order.
-    n_features : int
-        Number of features.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from votron.engine.boolean import ActiveRows
-    >>> ActiveRows(np.array([0, 2, 2]), np.array([0, 3]), n_features=4).n_rows
-    2
-    """
+    """Rows of Boolean features as CSR without values: the active features of each row, in rising order."""
 
     indptr: NDArray[np.int64]
     indices: Array
@@ -47,31 +30,7 @@ class ActiveRows(NamedTuple):
 
 
 def active_rows(X: Rows, binarize: float | None = None, owner: str = "WinnowClassifier") -> ActiveRows:
-    """Return which features are active in each row.
-
-    Parameters
-    ----------
-    X : array or CSR matrix of shape (n_rows, n_features)
-        The rows.
-    binarize : float, optional
-        Take values above this number for 1 and others for 0. None: they are 0 and 1 already, and others are refused.
-    owner : str
-        The class whose parameter ``binarize`` is, for the error message.
-
-    Returns
-    -------
-    ActiveRows
-        The rows.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from votron.engine.boolean import active_rows
-    >>> active_rows(np.array([[1, 0, 1], [0, 0, 0], [0, 1, 0]])).indices
-    array([0, 2, 1], dtype=int32)
-    >>> active_rows(np.array([[0.2, 0.7]]), binarize=0.5).indices
-    array([1], dtype=int32)
-    """
+    """Return which features are active in each row: those above ``binarize``, or those that are 1 among 0 and 1."""
     n, d = map(int, X.shape)
     index = np.int32 if 2 * d < 2**31 else np.int64  # numbers of literals, negated ones included
     counts, found = np.zeros(n + 1, dtype=np.int64), [np.empty(0, dtype=index)]

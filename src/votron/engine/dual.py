@@ -34,8 +34,7 @@ from votron._loops import dual as _loops
 from votron._util.arrays import Growing
 from votron._util.resources import Team, team
 from votron._util.types import Array, Floats, Index, Rows
-from votron.blocks import DotCache, KernelBlock
-from votron.engine.events import WORTH_A_THREAD, Events
+from votron.blocks import WORTH_A_THREAD, DotCache, Events, KernelBlock
 from votron.engine.run import TrainingRun, Watcher
 from votron.errors import IndefiniteKernelError, NotRepresentableError
 from votron.kernels import Kernel
@@ -52,27 +51,9 @@ _NEGATIVE_NORM = 1e-7
 
 
 class DualTrainer:
-    """Makes a record, and can go on from it.
+    """Trains one vector for two classes, or one for each of several, and keeps the record of its mistakes.
 
-    Parameters
-    ----------
-    kernel : Kernel
-        The kernel.
-    n_vectors : int
-        1 for a binary problem, else the number of classes.
-    margin : float or array
-        τ: update where y · score ≤ τ K(x, x). An array has τ for the rows of each code (see `run`).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from votron.kernels import LinearKernel
-    >>> trainer = DualTrainer(LinearKernel(), n_vectors=1)
-    >>> X, codes = np.array([[1, 1], [1, -1], [-1, 1]]), np.array([0, 0, 1])
-    >>> trainer.run(X, codes, np.arange(3), n_steps=30)
-    TrainingRun(steps=6, converged=True, interrupted=False)
-    >>> trainer.record(n_examples=3, n_steps=30)
-    MistakeRecord(2 mistakes on 2 examples, 1 vector(s), 30 steps of 3 examples)
+    A vector is updated where y · score ≤ τ K(x, x); ``margin`` is τ, or an array with a τ for the rows of each code.
     """
 
     def __init__(self, kernel: Kernel, n_vectors: int, margin: float | Floats = 0.0) -> None:
@@ -159,26 +140,10 @@ class DualTrainer:
     ) -> TrainingRun:
         """Present the rows ``order`` of X, over and over, for ``n_steps`` steps or until a pass makes no mistake.
 
-        Parameters
-        ----------
-        X : array or CSR matrix
-            The examples.
-        codes : int array
-            For each row of X the number of the vector for which it is positive (binary: 0 for the positive class, 1
-            for the other).
-        order : int array
-            Rows with K(x, x) > 0, in order of presentation.
-        n_steps : int
-            Examples to present.
-        ids : int array, optional
-            Names of the rows in the record; their numbers by default.
-        weights : float64 array, optional
-            For each row of X what a mistake on it is added with, above 0; 1 by default.
-        n_threads, memory, block_size : int, optional
-            How, not what: the record does not depend on them. ``memory`` is what may be used beside X, in bytes; what
-            is left of it keeps dot products.
-        watcher : Watcher, optional
-            Hears of progress and may stop the run.
+        ``codes`` has for each row of X the vector for which it is positive (binary: 0 for the positive class, 1 for the
+        other), ``ids`` its name in the record, and ``weights`` what a mistake on it is added with. Rows in ``order``
+        must have K(x, x) > 0. The record does not depend on ``n_threads``, ``memory`` (bytes that may be used beside X)
+        and ``block_size``.
         """
         if not len(order):
             return TrainingRun(0, False, False)

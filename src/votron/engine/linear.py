@@ -34,28 +34,7 @@ _EXACT = 2.0**53
 
 
 class LinearTrainer:
-    """Makes a record, once.
-
-    Parameters
-    ----------
-    kernel : Kernel
-        One that `suits`.
-    n_vectors : int
-        1 for a binary problem, else the number of classes.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from votron.kernels import LinearKernel
-    >>> X, codes = np.array([[1, 1], [1, -1], [-1, 1]]), np.array([0, 0, 1])
-    >>> LinearTrainer.suits(LinearKernel(), X, n_vectors=1, n_steps=30)
-    True
-    >>> trainer = LinearTrainer(LinearKernel(), n_vectors=1)
-    >>> trainer.run(X, codes, np.arange(3), n_steps=30)
-    TrainingRun(steps=6, converged=True, interrupted=False)
-    >>> trainer.record(n_examples=3, n_steps=30)
-    MistakeRecord(2 mistakes on 2 examples, 1 vector(s), 30 steps of 3 examples)
-    """
+    """Trains once with a kernel that `suits`, and keeps the record of mistakes that `DualTrainer` would."""
 
     def __init__(self, kernel: Kernel, n_vectors: int) -> None:
         self.kernel, self.n_vectors, self.time = kernel, n_vectors, 0

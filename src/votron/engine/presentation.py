@@ -121,28 +121,10 @@ class _Shelf:
 
 
 class Presentation:
-    """The rows of a run.
+    """The rows of a run, in the same order in every pass.
 
-    Parameters
-    ----------
-    X : array or CSR matrix
-        The examples.
-    codes : int array
-        The class of each.
-    order : int array
-        Rows in the order of presentation, in every pass the same.
-    values_per_feature : int
-        Weights that meet each value of a row, which is what a row costs.
-    passes : float
-        How often the rows will be presented.
-    margins : float array, optional
-        τ of the rows' thresholds, τ (‖x‖² + c), by the code of a row; by default 0.
-    constant : float
-        c.
-    weights : float array, optional
-        The weight of each row; without it all are 1.
-    cuts : sequence of int
-        Places in the order, rising, where a batch shall end.
+    Thresholds are τ (‖x‖² + ``constant``), where ``margins`` has τ for each code. ``values_per_feature`` is the number
+    of weights that each value of a row meets. A batch ends at each of the ``cuts``, rising places in the order.
     """
 
     def __init__(

@@ -34,35 +34,12 @@ _ARRAYS = ("weights", "timed", "bias_weights", "bias_timed", "_mistakes")
 
 
 class PrimalTrainer:
-    """Weight vectors, one for each class or one for two classes, and what their average over time needs.
+    """Trains weight vectors, one for two classes or one for each of several, and keeps their sums over time.
 
-    Parameters
-    ----------
-    n_features : int
-        Number of features.
-    n_vectors : int
-        1 for a binary problem, else the number of classes.
-    bias : bool
-        Whether every example has Cohen's extra feature that is always one.
-    margin : float or array
-        τ: a vector is changed where y · score ≤ τ ‖x‖², the extra feature included. An array has τ by the code of a row
-        as `run` takes it.
-    joint : bool
-        Whether the vectors of several classes are trained together: where the score of a row's class exceeds the best
-        of the others by no more than τ ‖x‖², the class gains the row, and that other, the first among equals, loses it.
-        Two classes, with one vector, are the same either way.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> trainer = PrimalTrainer(n_features=2, n_vectors=1)
-    >>> X, codes = np.array([[1, 1], [1, -1], [-1, 1]]), np.array([0, 0, 1])
-    >>> trainer.run(X, codes, np.arange(3), n_steps=30)
-    TrainingRun(steps=6, converged=True, interrupted=False)
-    >>> trainer.last()
-    (array([[2., 0.]]), array([0.]))
-    >>> trainer.average()  # of the vectors (1, 1), and from time 2 on (2, 0)
-    (array([[1.83333333, 0.16666667]]), array([0.]))
+    A vector is updated where y · score ≤ τ ‖x‖², the feature of the ``bias`` included; ``margin`` is τ, or an array
+    with a τ for the rows of each code. If several vectors are trained jointly, then where the score of a row's class
+    exceeds the best of the others by no more than that, the class gains the row, and that other, the first among
+    equals, loses it.
     """
 
     def __init__(
@@ -145,15 +122,9 @@ class PrimalTrainer:
         thin: bool = False,
         largest_weight: float = 0.0,
     ) -> PrimalTrainer:
-        """Return a trainer that stands where another stood, by what `state` returned; arrays are copied to be trained.
+        """Return a trainer that stands where another stood, by what `state` returned.
 
         Sparse weights that are ``thin`` were dense, and are so again when they are used.
-
-        Examples
-        --------
-        >>> trainer = PrimalTrainer(n_features=2, n_vectors=3)
-        >>> PrimalTrainer.resume(**trainer.state(), with_bias=False).average()[0].shape
-        (3, 2)
         """
         made = cls(0, len(mistakes), bias=with_bias, margin=margin, joint=joint)
         made.n_features, made.weights, made.timed, made.time = int(weights.shape[0]), weights, timed, time
@@ -272,34 +243,11 @@ class PrimalTrainer:
         after_pass: Callable[[], bool] | None = None,
         pauses: Mapping[int, Callable[[], None]] | None = None,
     ) -> TrainingRun:
-        """Present examples, in passes over ``order``, until they are through, a pass made no mistake, or told to stop.
+        """Present the rows ``order`` of X, over and over, for ``n_steps`` steps or until a pass makes no mistake.
 
-        Parameters
-        ----------
-        X : array or CSR matrix
-            The examples.
-        codes : int array
-            For each row the number of the vector for which it is positive; in a binary problem 0 for positive, 1 for
-            negative.
-        order : int array
-            Rows in the order of presentation.
-        n_steps : int
-            Examples to present.
-        weights : float64 array, optional
-            For each row what it is multiplied by where it is added to a vector; by default 1.
-        n_threads : int
-            Threads.
-        watcher : Watcher, optional
-            Is told where training is, and asked whether it shall go on.
-        after_pass : callable, optional
-            Called after each pass, also after the last if it is not a whole one; tells whether that is enough.
-        pauses : dict of callables, optional
-            Called in the first pass, after so many examples.
-
-        Returns
-        -------
-        TrainingRun
-            What happened.
+        ``codes`` and ``weights`` are those of `DualTrainer.run`. ``after_pass`` is called after each pass, also after
+        the last if it is not a whole one, and tells whether that is enough; ``pauses`` are called in the first pass,
+        after so many rows.
         """
         if weights is not None:
             self.largest_weight = max(self.largest_weight, float(weights.max(initial=0.0)))

@@ -26,43 +26,11 @@ VISITS_AT_ONCE = 1 << 22
 
 
 class WinnowTrainer:
-    """Weights of literals, one vector for each class or one for two classes, and how often they were changed.
+    """Trains weights of literals, one vector for two classes or one for each of several, and counts changes.
 
-    Parameters
-    ----------
-    n_features : int
-        Number of features.
-    n_vectors : int
-        1 for a binary problem, else the number of classes.
-    promotion : float
-        α > 1, by which the active weights are multiplied where a positive example is missed.
-    threshold : float, optional
-        θ > 0; half the number of literals if it is not given.
-    eliminate : bool
-        Whether a false positive sets the active weights to 0 instead of dividing them by α.
-    complement : bool
-        Whether each feature's negation has a weight too.
-
-    Attributes
-    ----------
-    weights : array of shape (n_vectors, n_literals)
-        The weights; those of the negations, if there are any, come last.
-    promotions, demotions : int arrays of shape (n_vectors,)
-        Missed positives and false positives so far.
-    time : int
-        Examples presented so far.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from votron.engine import WinnowTrainer
-    >>> from votron.engine.boolean import active_rows
-    >>> rows = active_rows(np.array([[1, 0, 0, 0], [1, 1, 0, 0]]))
-    >>> trainer = WinnowTrainer(n_features=4, n_vectors=1)
-    >>> trainer.run(rows, np.array([0, 1]), np.arange(2), n_steps=2)
-    TrainingRun(steps=2, converged=False, interrupted=False)
-    >>> trainer.weights  # of x1 promoted, then x1 and x2 demoted
-    array([[1. , 0.5, 1. , 1. ]])
+    ``promotion`` is α > 1, by which the active weights are multiplied where a positive example is missed; where a
+    negative one is accepted they are divided by it, or set to 0 with ``eliminate``. ``threshold`` is θ, by default half
+    the number of literals. With ``complement`` each feature's negation has a weight too, after those of the features.
     """
 
     def __init__(
@@ -109,8 +77,7 @@ class WinnowTrainer:
     def linear(self) -> tuple[Floats, Floats]:
         """Return coefficients over the features, (n_vectors, n_features), and what is added.
 
-        A negation's weight w counts where its feature is 0: it is w, less w where the feature is 1. Without negations
-        the coefficients are the weights themselves, not a copy.
+        A negation's weight w counts where its feature is 0: it is w, less w where the feature is 1.
         """
         if not self.complement:
             return self.weights, np.full(self.n_vectors, -self.threshold)
@@ -118,13 +85,7 @@ class WinnowTrainer:
         return self.weights[:, : self.n_features] - negated, negated.sum(axis=1) - self.threshold
 
     def scores(self, rows: ActiveRows) -> Floats:
-        """Return the sums of active weights less the threshold, (n_rows, n_vectors), to the bit as training has them.
-
-        Parameters
-        ----------
-        rows : ActiveRows
-            The rows.
-        """
+        """Return the sums of active weights less the threshold, (n_rows, n_vectors), to the bit as in training."""
         found = np.empty((rows.n_rows, self.n_vectors))
         _loops.score(*rows, self.weights, self.threshold, found)
         return found
@@ -148,28 +109,9 @@ class WinnowTrainer:
         *,
         watcher: Watcher | None = None,
     ) -> TrainingRun:
-        """Present examples, in passes over ``order``, until they are through, a pass made no mistake, or told to stop.
+        """Present the rows ``order``, over and over, for ``n_steps`` steps or until a pass makes no mistake.
 
         However it ends, weights, counts and `time` are those of the same examples.
-
-        Parameters
-        ----------
-        rows : ActiveRows
-            The examples.
-        codes : int array
-            For each row the number of the vector for which it is positive; in a binary problem 0 for positive, 1 for
-            negative.
-        order : int array
-            Rows in the order of presentation.
-        n_steps : int
-            Examples to present.
-        watcher : Watcher, optional
-            Is told where training is, and asked whether it shall go on.
-
-        Returns
-        -------
-        TrainingRun
-            What happened.
         """
         n, at_once, how = len(order), self._rows_at_once(rows), self._how()
         steps = last_mistake = 0

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from votron._util.resources import effective_threads
 from votron._util.types import Estimator, Labels, RowsLike
 from votron.estimators._validation import encode_labels, typed_as, validated
 from votron.kernels.base import is_precomputed
@@ -17,7 +16,7 @@ from votron.rules import RULES, row_draws
 from votron.theory.evidence import AVERAGE, LAST, ONE_RANDOM, ONE_VOTE, Evidence, Measured
 from votron.theory.evidence.recorded import evidence_of_record
 from votron.theory.evidence.trained import Trained, check_training_data
-from votron.theory.geometry import Comparators, Margins, lengths_of
+from votron.theory.geometry import Comparators, Margins, comparator_margins, lengths_of
 
 if TYPE_CHECKING:
     from votron.estimators.voted import VotedPerceptronClassifier
@@ -43,7 +42,7 @@ def trained_on(
     y: Labels,
     *,
     vectors: tuple[str, ...],
-    comparators: Any,
+    comparators: Comparators,
     predictor: str,
     lengths_known: bool,
     switches: Mapping[str, str],
@@ -53,18 +52,18 @@ def trained_on(
 
     rows, labels = validated(model, X, y, kernel=getattr(model, "kernel_", None), reset=False)
     check_training_data(model.history_, rows, encode_labels(labels, model.classes_)[1])
-    kernel, n_threads = model._kernel_of_space(), effective_threads(model.n_jobs)
+    kernel, n_threads = model._kernel_of_space(), model._n_threads
     precomputed = is_precomputed(kernel)
     if hasattr(model, "support_vectors_") and not precomputed:
         rows = typed_as(model.support_vectors_, rows)
     found = {name: model._in_feature_space(rows, labels, name) for name in vectors}
-    compare = Comparators(
-        kernel,
-        rows,
-        labels,
+    compare = partial(
+        comparator_margins,
+        comparators,
+        kernel=kernel,
+        rows=rows,
+        labels=labels,
         classes=model.classes_,
-        signs=next(iter(found.values())).signs,
-        n_threads=n_threads,
         maximize=partial(maximal_margins, kernel, rows, labels, n_threads),
     )
     return Trained(
@@ -73,9 +72,8 @@ def trained_on(
         classes=model.classes_,
         history=model.history_,
         vectors=found,
-        comparators=partial(compare.margins, comparators),
+        comparators=compare,
         lengths_known=lengths_known,
-        has_kernel=hasattr(model, "kernel"),
         switches=switches,
         row_hashes=None if precomputed else row_draws(rows, 0),
     )
@@ -96,7 +94,7 @@ def recorded_margins(model: VotedPerceptronClassifier, X: RowsLike, y: Labels, v
     check_is_fitted(model)
     rows, codes = model._labelled(X, y)
     lengths, factor = lengths_of(model.kernel_, rows)
-    n_threads = effective_threads(model.n_jobs)
+    n_threads = model._n_threads
     scores = factor[:, None] * model._vectors.scores(rows, vector, n_threads=n_threads)
     if is_precomputed(model.kernel_):
         own = scores[model.support_]
@@ -107,7 +105,7 @@ def recorded_margins(model: VotedPerceptronClassifier, X: RowsLike, y: Labels, v
     return Margins(scores, model._signs(codes), np.sqrt(np.maximum(norm2, 0.0)), lengths)
 
 
-def recorded_evidence(model: VotedPerceptronClassifier, X: RowsLike, y: Labels, comparators: Any) -> Evidence:
+def recorded_evidence(model: VotedPerceptronClassifier, X: RowsLike, y: Labels, comparators: Comparators) -> Evidence:
     """Return what the record and the history show of training."""
     check_is_fitted(model)
     trained = trained_on(
@@ -151,7 +149,7 @@ def recorded_errors(model: VotedPerceptronClassifier, X: RowsLike, y: Labels) ->
     own = model._predicting_rule(), unit
     choices = list(dict.fromkeys([("vote", unit), ("random", unit), ("last", unit), ("average", False), own]))
     times = [min(record.n_examples, record.n_steps), record.n_steps]
-    first, end = model._vectors.staged(rows, times, choices, n_threads=effective_threads(model.n_jobs))
+    first, end = model._vectors.staged(rows, times, choices, n_threads=model._n_threads)
     found = {
         ONE_VOTE: first.scores["vote", unit],
         ONE_RANDOM: first.scores["random", unit],

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from votron._util.frames import in_pandas, is_index, names_by_labels
-from votron._util.resources import effective_threads
 from votron._util.types import Label, RowsLike
 from votron.estimators._validation import validated
 from votron.estimators.compact import rule_of
@@ -41,7 +40,7 @@ def explain(
         model._explained_form(),
         rows,
         model.classes_,
-        n_threads=effective_threads(getattr(model, "n_jobs", None)),
+        n_threads=model._n_threads,
         rule=rule_of(model),
         label=label,
         against=against,

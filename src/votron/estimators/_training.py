@@ -1,44 +1,46 @@
-"""Steps of `fit` and ``partial_fit`` that classifiers share: data, order of presentation, and history."""
+"""Steps of `fit` and ``partial_fit`` that classifiers share: data, kernel, order of presentation, run and history."""
 
 from __future__ import annotations
 
+import signal
 import sys
+import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from types import FrameType
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import train_test_split
+from sklearn.utils import check_random_state
 
-from votron._util.arrays import n_bytes
+from votron._util.arrays import chunks, n_bytes, rows_in_bytes
 from votron._util.resources import available_memory
 from votron._util.text import rounded_bytes
 from votron._util.types import Array, Estimator, Floats, Index, Labels, Rows, RowsLike
 from votron.cluster.rows import SpreadRows
 from votron.engine import TrainingRun
-from votron.errors import VotronError
-from votron.estimators._kernels import gamma_from
-from votron.estimators._validation import (
-    check_same_classes,
-    check_two_classes,
-    encode_labels,
-    read_classes,
-    validated,
-)
-from votron.estimators._watching import Watch, watched
+from votron.errors import NotRepresentableError, VotronError
+from votron.estimators._validation import check_two_classes, encode_labels, examples_of, read_classes, validated
 from votron.history import Fingerprint, TrainingHistory
-from votron.kernels.base import is_precomputed
+from votron.kernels import Kernel, make_kernel
+from votron.kernels.base import is_precomputed, kernel_class, negative_diagonal
 from votron.kernels.precomputed import check_gram
+from votron.products import describe
 from votron.record import MistakeRecord
 
 if TYPE_CHECKING:
     from votron.estimators.base import VotronClassifier
+
+T = TypeVar("T")
 
 SAMPLE = 1024
 """Rows of the first pass that are kept for probabilities; fewer, where these would take more than `_SAMPLE_BYTES`."""
@@ -73,48 +75,34 @@ def outside_votron() -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class RowWeights:
-    """The weights of rows: how many were given, which of them have a weight above 0, and these weights.
-
-    ``kept`` is None if all have one, ``each`` if all that have one count the same.
-    """
-
-    n_given: int
-    kept: Index | None = None
-    each: Floats | None = None
-
-    def of(self, rows: Rows, labels: Array, kernel: Any) -> tuple[Rows, Array]:
-        """Return the rows and labels to train on; of kernel values, those of such rows with each other."""
-        if self.kept is None:
-            return rows, labels
-        if is_precomputed(kernel):
-            check_gram(rows)
-            return rows[np.ix_(self.kept, self.kept)], labels[self.kept]
-        return rows[self.kept], labels[self.kept]
-
-
-@dataclass(frozen=True, eq=False)
 class TrainingData:
-    """Rows to train on, the code of each (the number of the vector that it is positive for), and their weights."""
+    """Rows to train on, and the code of each: the number of the vector that it is positive for."""
 
     rows: Rows | SpreadRows
     codes: Index
-    weights: RowWeights
+    n_given: int
+    kept: Index | None
+    """The numbers of the rows with a weight above 0; None: all."""
+    weights: Floats | None
+    """None: all the same."""
     fingerprint: Fingerprint | None
 
-    def with_all_columns(self, rows: Rows, kernel: Any) -> Rows:
+    def held_out(self, some: Index, kernel: Kernel) -> tuple[Rows, Index, Floats | None]:
+        """Return some rows as a fitted model takes them, with their codes and weights."""
+        rows = self.with_all_columns(self.rows[some], kernel)
+        return rows, self.codes[some], None if self.weights is None else self.weights[some]
+
+    def with_all_columns(self, rows: Rows, kernel: Kernel) -> Rows:
         """Return rows with a column for every row that was given, where columns are kernel values with rows."""
-        kept = self.weights.kept
-        if kept is None or not is_precomputed(kernel):
+        if self.kept is None or not is_precomputed(kernel):
             return rows
-        wide = np.zeros((rows.shape[0], self.weights.n_given), dtype=rows.dtype)
-        wide[:, kept] = rows
+        wide = np.zeros((rows.shape[0], self.n_given), dtype=rows.dtype)
+        wide[:, self.kept] = rows
         return wide
 
     def as_given(self, record: MistakeRecord) -> MistakeRecord:
         """Return a record of these rows with the numbers that they had among those given."""
-        kept = self.weights.kept
-        return record if kept is None else replace(record, example=kept[record.example])
+        return record if self.kept is None else replace(record, example=self.kept[record.example])
 
 
 def training_data(
@@ -123,57 +111,54 @@ def training_data(
     y: Labels,
     sample_weight: ArrayLike | None = None,
     *,
-    kernel: Any = None,
     scaled: bool = True,
     batch: bool = False,
     classes: Labels = None,
-    fixed: Mapping[str, Any] | None = None,
 ) -> TrainingData:
     """Validate what `fit` or, with ``batch``, ``partial_fit`` was given, and set ``classes_``.
 
-    Weights are ``scaled`` to a mean of 1. Parameters that are ``fixed`` must have the values of the first batch.
+    Weights are ``scaled`` to a mean of 1, but not those of a batch.
     """
-    first = not (batch and hasattr(model, "history_"))
+    first, kernel = not (batch and hasattr(model, "history_")), getattr(model, "kernel", None)
     rows, labels = validated(model, X, y, kernel=kernel, reset=first)
     known = classes
     if not first:
         known = model.classes_
-        if classes is not None:
-            check_same_classes(read_classes(classes), known)
-        check_unchanged(model, fixed or {})
-    weights = RowWeights(len(labels))
+        if classes is not None and not np.array_equal(named := read_classes(classes), known):
+            raise _changed("The 'classes'", known.tolist(), named.tolist(), "classes")
+        for name, value in model._fixed.items():
+            if (now := getattr(model, name)) != value:
+                raise _changed(f"The {name!r} parameter of {type(model).__name__}", value, now, name)
+    model._fixed = {name: getattr(model, name) for name in model._FIXED}
+    n, some, kept, weights = len(labels), rows, None, None
     if sample_weight is not None or getattr(model, "class_weight", None) is not None:
         from votron.estimators._weights import weighed  # most rows have no weights
 
-        weights = weighed(
-            model, labels, sample_weight, scaled=scaled and not batch, classes=known, least=int(not batch)
-        )
-    some, labels = weights.of(rows, labels, kernel)
+        scaled = scaled and not batch
+        kept, weights = weighed(model, labels, sample_weight, scaled=scaled, classes=known, least=int(not batch))
+    if kept is not None:
+        labels = labels[kept]
+        if is_precomputed(kernel):
+            check_gram(rows)
+            some = rows[np.ix_(kept, kept)]
+        else:
+            some = rows[kept]
     model.classes_, codes = encode_labels(labels, known)
     check_two_classes(model.classes_, some.shape)
-    return TrainingData(some, codes, weights, _fingerprint(rows, codes, weights, 0 if first else model.history_.n_rows))
+    fingerprint = None
+    if not isinstance(rows, SpreadRows):
+        given = codes
+        if kept is not None:  # the classes of rows of weight 0 do not count
+            given = np.full(n, -1)
+            given[kept] = codes
+        fingerprint = Fingerprint.of(rows, given, first=0 if first else model.history_.n_rows)
+    return TrainingData(some, codes, n, kept, weights, fingerprint)
 
 
-def _fingerprint(rows: Rows | SpreadRows, codes: Index, weights: RowWeights, first: int) -> Fingerprint | None:
-    """Return the fingerprint of the rows as given; the classes of rows of weight 0 do not count."""
-    if isinstance(rows, SpreadRows):
-        return None
-    if weights.kept is not None:
-        given = np.full(weights.n_given, -1)
-        given[weights.kept] = codes
-        codes = given
-    return Fingerprint.of(rows, codes, first=first)
-
-
-def check_unchanged(estimator: BaseEstimator, fixed: Mapping[str, Any]) -> None:
-    """Refuse to go on from what was learnt with other values of these parameters."""
-    for name, value in fixed.items():
-        if getattr(estimator, name) != value:
-            raise VotronError(
-                f"The {name!r} parameter of {type(estimator).__name__} must be the same at every call of "
-                f"partial_fit: {value!r}. Got {getattr(estimator, name)!r} instead.",
-                parameter=name,
-            )
+def _changed(what: str, before: object, now: object, parameter: str) -> VotronError:
+    return VotronError(
+        f"{what} must be the same at every call of partial_fit: {before!r}. Got {now!r} instead.", parameter=parameter
+    )
 
 
 def check_learnable(n: int, learnable: Index, at_least: int, why_not: str, whose: str = "X") -> Index:
@@ -187,6 +172,72 @@ def check_learnable(n: int, learnable: Index, at_least: int, why_not: str, whose
             stacklevel=outside_votron(),
         )
     return learnable
+
+
+# -- kernel ------------------------------------------------------------------------------------------------------------
+
+
+def reads_gamma(kernel: object) -> bool:
+    """Tell whether a model's ``gamma`` matters to what its parameter ``kernel`` stands for."""
+    cls = kernel_class(kernel)
+    return cls is not None and "gamma" in cls.parameters()
+
+
+def kernel_on(model: Estimator, X: Rows | SpreadRows) -> Kernel:
+    """Return the kernel that the model's parameters stand for on these data."""
+    if is_precomputed(model.kernel):
+        check_gram(examples_of(X))
+    gamma = model.gamma
+    if isinstance(gamma, str):
+        gamma = resolved_gamma(gamma, X) if reads_gamma(model.kernel) else 1.0
+    kernel = make_kernel(
+        model.kernel,
+        degree=int(model.degree),
+        gamma=float(gamma),
+        coef0=float(model.coef0),
+        normalize=bool(model.normalize_kernel),
+    )
+    kernel.check(examples_of(X))
+    return kernel
+
+
+def resolved_gamma(gamma: str, rows: Rows | SpreadRows) -> float:
+    """Return the number that "scale" or "auto" stands for, as in scikit-learn's SVC."""
+    n_features = int(rows.shape[1])
+    if gamma == "auto":
+        return 1.0 / n_features
+    n, integer = rows.shape[0] * n_features, describe(examples_of(rows)).integer
+    if isinstance(rows, SpreadRows):
+        n_stored, sums = rows.n_stored, rows.sums
+    else:
+        values = rows.data if sp.issparse(rows) else rows
+        n_stored, sums = values.size, partial(_sums, values)
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = np.sum(sums(None)) / n
+        centre = np.rint(mean) if integer else mean  # sums of integers are exact, dense or sparse
+        variance = (np.sum(sums(centre)) + (n - n_stored) * centre**2) / n - (mean - centre) ** 2
+    if not np.isfinite(variance):
+        raise NotRepresentableError(
+            "The variance of X, which gamma='scale' divides by, exceeds the largest float64: scale the data down."
+        )
+    return float(1.0 / (n_features * variance)) if variance > 0 else 1.0
+
+
+def _sums(values: Array, centre: float | None) -> list[float]:
+    """Return the sums of parts of the values, or of their squared distances from a centre."""
+    parts = chunks(len(values), rows_in_bytes(values))
+    if centre is None:
+        return [values[part].sum(dtype=np.float64) for part in parts]
+    return [np.square(values[part].astype(np.float64) - centre).sum() for part in parts]
+
+
+def learnable_rows(rows: Rows | SpreadRows, kernel: Kernel, *, at_least: int = 1) -> Index:
+    """Return the numbers of the rows with K(x, x) > 0; warn of the others."""
+    spread = isinstance(rows, SpreadRows)
+    diagonal = kernel.finite(kernel.diagonal(rows.squares(kernel))) if spread else kernel.diag(rows)
+    if (diagonal < 0).any():
+        raise negative_diagonal(kernel, diagonal)
+    return check_learnable(rows.shape[0], np.flatnonzero(diagonal != 0), at_least, "K(x, x) = 0", repr(kernel))
 
 
 # -- order -------------------------------------------------------------------------------------------------------------
@@ -206,15 +257,33 @@ def n_steps_of(model: Estimator, n_examples: int) -> int:
     return n_steps
 
 
-def presentation(model: Estimator, learnable: Index, codes: Index, rng: Any, *, hold_out: bool) -> tuple[Index, Index]:
-    """Return the rows to present, in order, and the rows held out."""
+def presentation(
+    model: Estimator, learnable: Index, codes: Index, rng: np.random.RandomState, *, hold_out: bool
+) -> tuple[Index, Index]:
+    """Return the rows to present, in order, and those held out: a share of every class that has enough of them."""
     order, held_out = learnable, learnable[:0].copy()  # a view would keep all of them in memory
     if hold_out:
-        order, held_out = validation_split(learnable, codes, model.validation_fraction, type(model).__name__, rng)
+        n, owner = len(learnable), type(model).__name__
+        n_held = int(np.ceil(model.validation_fraction * n))
+        if n_held >= n:
+            raise VotronError(
+                f"The 'validation_fraction' parameter of {owner} must leave an example to train on, of {n} that can "
+                f"be learnt. Got {model.validation_fraction!r} instead.",
+                parameter="validation_fraction",
+            )
+        kept, held = held_out_split(codes[learnable], n_held, rng, every_class_trained=True)
+        if not len(held):
+            raise VotronError(
+                f"Too few examples for {owner} to hold some out, since every class keeps one to train on. "
+                f"Got {n} example(s) of {len(np.unique(codes[learnable]))} class(es)."
+            )
+        order, held_out = learnable[kept], learnable[held]
     return rng.permutation(order) if model.shuffle else order, held_out
 
 
-def held_out_split(labels: Array, n_held: int, rng: Any, *, every_class_trained: bool) -> tuple[Index, Index]:
+def held_out_split(
+    labels: Array, n_held: int, random_state: np.random.RandomState | int, *, every_class_trained: bool
+) -> tuple[Index, Index]:
     """Return the numbers of the rows to train on and of those set aside: a share of every class, if all have enough.
 
     Otherwise, with ``every_class_trained``, one row of every class stays, whatever the shares: a class that is not
@@ -228,7 +297,7 @@ def held_out_split(labels: Array, n_held: int, rng: Any, *, every_class_trained:
     >>> len(kept), len(held)
     (6, 2)
     """
-    rows = np.arange(len(labels))
+    rows, rng = np.arange(len(labels)), check_random_state(random_state)
     counts = np.unique(labels, return_counts=True)[1]
     enough = counts.min() >= 2 and min(n_held, len(rows) - n_held) >= len(counts)
     kept = held = rows[:0]
@@ -240,24 +309,6 @@ def held_out_split(labels: Array, n_held: int, rng: Any, *, every_class_trained:
         others = np.delete(shuffled, stays)
         kept, held = np.append(shuffled[stays], others[n_held:]), others[:n_held]
     return np.sort(kept), np.sort(held)
-
-
-def validation_split(order: Index, codes: Index, fraction: float, owner: str, rng: Any) -> tuple[Index, Index]:
-    """Return the rows to train on, some of every class, and those set aside, a share of every class that has enough."""
-    n_held = int(np.ceil(fraction * len(order)))
-    if n_held >= len(order):
-        raise VotronError(
-            f"The 'validation_fraction' parameter of {owner} must leave an example to train on, of {len(order)} "
-            f"that can be learnt. Got {fraction!r} instead.",
-            parameter="validation_fraction",
-        )
-    kept, held = held_out_split(codes[order], n_held, rng, every_class_trained=True)
-    if not len(held):
-        raise VotronError(
-            f"Too few examples for {owner} to hold some out, since every class keeps one to train on. "
-            f"Got {len(order)} example(s) of {len(np.unique(codes[order]))} class(es)."
-        )
-    return order[kept], order[held]
 
 
 # -- the run -----------------------------------------------------------------------------------------------------------
@@ -279,10 +330,59 @@ def check_room(model: Estimator, needed: int) -> None:
         )
 
 
+class Watch:
+    """Hands progress on, and tells the engine to stop after this block when Ctrl-C is pressed; at a second one, now."""
+
+    def __init__(self) -> None:
+        self.listeners: list[Callable[[int, int, int], None]] = []
+        self.interrupted = False
+        self.before = 0
+        """Steps of earlier parts, where each counts its own."""
+
+    def update(self, step: int, epoch: int, mistakes: int) -> None:
+        for listen in self.listeners:
+            listen(self.before + step, epoch, mistakes)
+
+    def should_stop(self) -> bool:
+        return self.interrupted
+
+    def interrupt(self, signum: int, frame: FrameType | None) -> None:
+        if self.interrupted:
+            raise KeyboardInterrupt
+        self.interrupted = True
+
+    @contextmanager
+    def minding_ctrl_c(self) -> Iterator[None]:
+        """Handle Ctrl-C, unless somebody else does, or nobody can from this thread."""
+        mine = threading.current_thread() is threading.main_thread()
+        if not mine or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+            yield
+            return
+        signal.signal(signal.SIGINT, self.interrupt)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def watched(model: Estimator, train: Callable[[Watch], T], total_steps: int, size: int, **told: Any) -> tuple[T, bool]:
+    """Train in parts of ``size`` steps, and return the outcome and whether Ctrl-C ended training."""
+    watch = Watch()
+
+    def work() -> T:
+        with watch.minding_ctrl_c():
+            return train(watch)
+
+    if model.verbose or hasattr(model, "_hooks") or hasattr(model, "_skl_callbacks"):
+        from votron.estimators._watching import listened_to  # most training runs unheard
+
+        return listened_to(model, work, watch, total_steps, size, **told), watch.interrupted
+    return work(), watch.interrupted
+
+
 def in_epochs(model: Estimator, n_steps: int, n_examples: int, train: Callable[[Watch], TrainingRun]) -> TrainingRun:
     """Train under watch, and return what happened."""
-    known = model.epochs is not None
-    run, interrupted = watched(model, train, n_steps, n_examples, known=known, forecast=known)
+    run, interrupted = watched(model, train, n_steps, n_examples, known=model.epochs is not None)
     return replace(run, interrupted=interrupted)
 
 
@@ -292,13 +392,12 @@ def history_of_fit(
     """Return the history of a call of `fit`."""
     seed = model.random_state
     return replace(
-        _history(data, len(order) + len(held_out), run),
+        history_of(model, data, len(order) + len(held_out), run.interrupted),
         n_epochs=run.steps / len(order),
         rows_repeated=run.steps > len(order),
         shuffled=bool(model.shuffle),
         seed=int(seed) if model.shuffle and isinstance(seed, Integral) else None,
         converged=run.converged,
-        gamma_from=gamma_from(model),
         n_held_out=len(held_out),
         end_chosen_by="early_stopping" if getattr(model, "early_stopping", False) else None,
     )
@@ -306,20 +405,22 @@ def history_of_fit(
 
 def history_with_batch(model: Estimator, data: TrainingData, order: Index, run: TrainingRun) -> TrainingHistory:
     """Return the history after a call of ``partial_fit``."""
-    batch = replace(_history(data, len(order), run), n_epochs=1.0, n_batches=1)
+    batch = replace(history_of(model, data, len(order), run.interrupted), n_epochs=1.0, n_batches=1)
     return model.history_.then(batch) if hasattr(model, "history_") else batch
 
 
-def _history(data: TrainingData, n_learnable: int, run: TrainingRun) -> TrainingHistory:
-    n_given = data.weights.n_given
+def history_of(model: Estimator, data: TrainingData, n_learnable: int, interrupted: bool = False) -> TrainingHistory:
+    """Return what any training has in its history."""
+    gamma = model.gamma if reads_gamma(getattr(model, "kernel", None)) else None
     return TrainingHistory(
-        n_rows=n_given,
-        n_zero_weight=n_given - len(data.codes),
+        n_rows=data.n_given,
+        n_zero_weight=data.n_given - len(data.codes),
         n_unlearnable=len(data.codes) - n_learnable,
-        n_numbered=n_given,
+        n_numbered=data.n_given,
         fingerprint=data.fingerprint,
-        weighted=data.weights.each is not None,
-        interrupted=run.interrupted,
+        weighted=data.weights is not None,
+        interrupted=interrupted,
+        gamma_from=gamma if isinstance(gamma, str) else None,
     )
 
 
@@ -356,7 +457,7 @@ class Sample:
     rows: Rows
     labels: Index
     times: Index
-    before: Mapping[Any, Floats] = field(default_factory=dict)
+    before: Mapping[str, Floats] = field(default_factory=dict)
     grouped: bool = False
     held_out: bool = False
 

@@ -1,22 +1,56 @@
-"""Validation of data and labels, before the engine has them."""
+"""Validation of parameters, data and labels."""
 
 from __future__ import annotations
 
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.preprocessing import binarize
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from votron._util.frames import columns_of_words, is_frame, is_missing
+from votron._util.registry import Registry
 from votron._util.types import Array, Index, Labels, Rows, RowsLike
 from votron.cluster.rows import SpreadRows
 from votron.errors import DataError, VotronError
-from votron.kernels import Kernel
+from votron.kernels import KERNELS, Kernel
 from votron.kernels.base import as_rows, is_precomputed
+
+
+class NameIn(StrOptions):
+    """The constraint that a text be a name in a registry, or of what another package brings to it, or in ``also``."""
+
+    hidden, deprecated = False, frozenset[str]()
+
+    def __init__(self, registry: Registry[Any], *also: str) -> None:
+        self.registry, self.also, self.type = registry, also, str
+
+    @property
+    def options(self) -> list[str]:
+        """The names that are known now."""
+        return [*self.registry, *self.also]
+
+    def is_satisfied_by(self, val: object) -> bool:
+        return isinstance(val, str) and (val in self.also or val in self.registry or self.registry.load(val))
+
+    def __str__(self) -> str:
+        return f"a str among {{{', '.join(map(repr, self.options))}}}"
+
+
+KERNEL_CONSTRAINTS: dict[str, list[object]] = {
+    "kernel": [NameIn(KERNELS), Kernel, callable],
+    "degree": [Interval(Integral, 1, 2**31 - 1, closed="both")],
+    "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0, None, closed="left")],
+    "coef0": [Interval(Real, None, None, closed="neither")],
+    "normalize_kernel": ["boolean"],
+}
+CLASS_WEIGHT_CONSTRAINTS: list[object] = [StrOptions({"balanced"}), dict, None]
+MARGIN_CONSTRAINTS: list[object] = [Interval(Real, 0, None, closed="left"), dict]
 
 
 def is_collection(X: RowsLike) -> bool:
@@ -111,16 +145,6 @@ def read_classes(classes: Labels) -> Array:
     if isinstance(classes, set | frozenset | range) or hasattr(classes, "keys"):
         classes = list(classes)
     return _sorted("'classes' of partial_fit", np.asarray(classes).reshape(-1))[0]
-
-
-def check_same_classes(classes: Array, known: Array) -> None:
-    """Refuse other classes than those of the first call of ``partial_fit``."""
-    if not np.array_equal(classes, known):
-        raise VotronError(
-            f"The 'classes' of partial_fit must be the same at every call: {known.tolist()}. Got "
-            f"{classes.tolist()} instead.",
-            parameter="classes",
-        )
 
 
 def encode_labels(y: Labels, classes: Labels = None) -> tuple[Array, Index]:

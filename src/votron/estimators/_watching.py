@@ -1,28 +1,17 @@
-"""Training under watch: a progress bar, scikit-learn's callbacks, Ctrl-C, deadlines, and notice of long work."""
+"""Those who hear of training: a progress bar, scikit-learn's callbacks, deadlines, and notice of long work."""
 
 from __future__ import annotations
 
-import signal
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from types import FrameType
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TypeVar
 
+from votron._util.forecast import Forecast
 from votron._util.progress import Progress
 from votron._util.types import Estimator, Labels, RowsLike
-
-try:
-    from sklearn.callback import CallbackSupportMixin, with_callbacks
-except ImportError:  # scikit-learn before 1.9 has no callbacks
-    CallbackSupportMixin, with_callbacks = type("CallbackSupportMixin", (), {}), lambda method: method
-
-if TYPE_CHECKING:
-    from votron._util.forecast import Forecast
-
-__all__ = ["CallbackSupportMixin", "OutOfTime", "Watch", "announcing_long_work", "fit_until", "watched"]
+from votron.estimators._training import Watch
 
 T = TypeVar("T")
 
@@ -39,9 +28,6 @@ class _Hooks:
     say: Callable[[float, float], None] | None = None
 
 
-_NONE = _Hooks()
-
-
 @contextmanager
 def _hooked(estimator: Estimator, hooks: _Hooks) -> Iterator[None]:
     estimator._hooks = hooks
@@ -51,7 +37,7 @@ def _hooked(estimator: Estimator, hooks: _Hooks) -> Iterator[None]:
         del estimator._hooks
 
 
-def fit_until(estimator: Estimator, X: RowsLike, y: Labels, deadline: float, **fit_params: Any) -> None:
+def fit_until(estimator: Estimator, X: RowsLike, y: Labels, deadline: float, **fit_params: object) -> None:
     """Fit; at a moment of `time.monotonic` raise `OutOfTime`, and leave the estimator as it was."""
     with _hooked(estimator, _Hooks(deadline=deadline)):
         estimator.fit(X, y, **fit_params)
@@ -64,103 +50,54 @@ def announcing_long_work(estimator: Estimator, say: Callable[[float, float], Non
         yield
 
 
-def watched(
+def listened_to(
     model: Estimator,
-    train: Callable[[Watch], T],
+    train: Callable[[], T],
+    watch: Watch,
     total_steps: int,
     size: int,
     *,
     part: str = "epoch",
     known: bool = True,
-    forecast: bool = False,
     unit: str = "examples",
     words: Callable[[int, int], str] = "epoch {}, {:,} mistakes".format,
-) -> tuple[T, bool]:
-    """Train, and return the outcome and whether Ctrl-C ended training, which it does after a block.
+) -> T:
+    """Train while all listen who want to: callbacks hear of parts of ``size`` steps.
 
-    Callbacks hear of parts of ``size`` steps; unless it is ``known`` how many parts there are, ``total_steps`` has the
-    most. ``words`` is what the bar shows of an epoch and its mistakes.
+    Unless it is ``known`` how many parts there are, ``total_steps`` has the most. ``words`` is what the bar shows.
     """
-    hooks: _Hooks = getattr(model, "_hooks", _NONE)
+    hooks: _Hooks = getattr(model, "_hooks", _Hooks())
 
-    def work(_: Any) -> tuple[T, bool]:
-        tasks = _Tasks(model, part, total_steps, size, known) if hasattr(model, "_skl_callbacks") else None
-        left = _forecast(size, total_steps, hooks) if forecast and (model.verbose or hooks.say) else None
-        with Progress(total_steps, True, unit=unit) if model.verbose else nullcontext() as progress:
-            watch = Watch(progress, words, None if tasks is None else tasks.reach, left, hooks.deadline)
-            with _ctrl_c(watch):
-                found = train(watch)
-        if tasks is not None:
+    with Progress(total_steps, True, unit=unit) if model.verbose else nullcontext() as bar:
+        forecast = Forecast(size, total_steps, hooks.say) if known and part == "epoch" and (bar or hooks.say) else None
+
+        def report(step: int, epoch: int, mistakes: int) -> None:
+            if forecast is not None:
+                forecast.update(step, mistakes)
+                if (say := forecast.long()) is not None:
+                    if bar is not None:
+                        bar.clear()
+                    say()
+            if bar is not None:
+                bar.update(step, words(epoch, mistakes), None if forecast is None else forecast.left)
+            if hooks.deadline is not None and time.monotonic() > hooks.deadline:
+                raise OutOfTime
+
+        watch.listeners.append(report)
+        if not hasattr(model, "_skl_callbacks"):
+            return train()
+
+        from sklearn.callback import with_callbacks  # scikit-learn before 1.9 has none
+
+        def work(model: Estimator) -> T:
+            tasks = _Tasks(model, part, total_steps, size, known)
+            watch.listeners.append(tasks.reach)
+            found = train()
             tasks.end()
-        return found, watch.interrupted
+            return found
 
-    return cast("tuple[T, bool]", with_callbacks(work)(model))
-
-
-def _forecast(size: int, total_steps: int, hooks: _Hooks) -> Forecast:
-    from votron._util.forecast import Forecast
-
-    return Forecast(size, total_steps, hooks.say)
-
-
-class Watch:
-    """Reports progress to bar, callbacks and forecast, and tells the engine when to stop."""
-
-    def __init__(
-        self,
-        progress: Progress | None,
-        words: Callable[[int, int], str],
-        reach: Callable[[int], None] | None,
-        forecast: Forecast | None,
-        deadline: float | None,
-    ) -> None:
-        self._progress, self._words, self._reach = progress, words, reach
-        self._forecast, self._deadline = forecast, deadline
-        self.interrupted = False
-        self.before = 0
-        """Steps of earlier parts, where each counts its own."""
-
-    def update(self, step: int, epoch: int, mistakes: int) -> None:
-        """Take note of progress."""
-        step += self.before
-        if self._forecast is not None:
-            self._forecast.update(step, mistakes)
-            if (say := self._forecast.long()) is not None:
-                if self._progress is not None:
-                    self._progress.clear()
-                say()
-        if self._progress is not None:
-            left = None if self._forecast is None else self._forecast.left
-            self._progress.update(step, self._words(epoch, mistakes), left)
-        if self._reach is not None:
-            self._reach(step)
-
-    def should_stop(self) -> bool:
-        """Tell whether Ctrl-C was pressed; raise `OutOfTime` at the deadline."""
-        if self._deadline is not None and time.monotonic() > self._deadline:
-            raise OutOfTime
-        return self.interrupted
-
-    def interrupt(self, signum: int, frame: FrameType | None) -> None:
-        """Stop after this block; at a second Ctrl-C, at once."""
-        if self.interrupted:
-            raise KeyboardInterrupt
-        self.interrupted = True
-
-
-@contextmanager
-def _ctrl_c(watch: Watch) -> Iterator[None]:
-    """Let Ctrl-C ask for an end, unless somebody else handles it, or nobody can from this thread."""
-    mine = threading.current_thread() is threading.main_thread()
-    before = signal.getsignal(signal.SIGINT) if mine else None
-    if before is not signal.default_int_handler:
-        yield
-        return
-    signal.signal(signal.SIGINT, watch.interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
+        done: T = with_callbacks(work)(model)
+        return done
 
 
 class _Tasks:
@@ -171,19 +108,18 @@ class _Tasks:
         self._fit = estimator._init_callback_context(max_subtasks=-(-total_steps // size) if known else None)
         self._fit.call_on_fit_task_begin(estimator=estimator)
         self._done = 0
-        self._part = self._begun()
+        self._begin_part()
 
-    def _begun(self) -> Any:
-        part = self._fit.subcontext(task_name=self._name)
-        part.call_on_fit_task_begin(estimator=self._estimator)
-        return part
+    def _begin_part(self) -> None:
+        self._part = self._fit.subcontext(task_name=self._name)
+        self._part.call_on_fit_task_begin(estimator=self._estimator)
 
-    def reach(self, step: int) -> None:
+    def reach(self, step: int, epoch: int, mistakes: int) -> None:
         """Close the parts that are done."""
         while self._done < step // self._size:
             self._end_part()
             if step < self._total:
-                self._part = self._begun()
+                self._begin_part()
             self._done += 1
 
     def end(self) -> None:

@@ -9,17 +9,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from votron._util.types import Array, Classes, Estimator, Floats, Index
 from votron.errors import VotronError
-from votron.estimators._training import RowWeights, outside_votron
+from votron.estimators._training import outside_votron
 from votron.estimators._validation import encode_labels
-
-CLASS_WEIGHT_CONSTRAINTS: list[Any] = [StrOptions({"balanced"}), dict, None]
-"""Values that the parameter ``class_weight`` may have."""
-MARGIN_CONSTRAINTS: list[Any] = [Interval(Real, 0, None, closed="left"), dict]
-"""Values that the parameter ``margin`` may have, where it may differ by class."""
 
 
 def learns_in_batches(model: Estimator) -> bool:
@@ -41,32 +35,29 @@ def weighed(
     scaled: bool,
     classes: Classes | None = None,
     least: int = 1,
-) -> RowWeights:
-    """Return the weights of rows with these labels; ``scaled`` divides them by their mean, ``least`` rows must be left.
+) -> tuple[Index | None, Floats | None]:
+    """Return the numbers of the rows with a weight above 0 (None: all), and their weights (None: all the same).
 
-    The ``classes`` are those that there are, if the labels may lack some.
+    ``scaled`` divides weights by their mean, ``least`` rows must be left. The ``classes`` are those that there are, if
+    the labels may lack some.
     """
-    if sample_weight is None and model.class_weight is None:
-        return RowWeights(len(y))
-    weights = np.ones(len(y)) if sample_weight is None else _given(sample_weight, len(y), type(model).__name__)
+    owner, class_weight = type(model).__name__, getattr(model, "class_weight", None)
+    weights = np.ones(len(y)) if sample_weight is None else _given(sample_weight, len(y), owner)
     some = np.flatnonzero(weights)
-    if model.class_weight is not None and len(some):
+    if class_weight is not None and len(some):
         found, codes = encode_labels(y[some], classes)
         weights[some] *= _of_classes(model, found, 1 - codes if len(found) == 2 else codes)[codes]
     kept = np.flatnonzero(weights)
     if len(kept) < least:
-        raise VotronError(
-            f"The weights of {type(model).__name__} must not all be zero, since no row is left to train on."
-        )
+        raise VotronError(f"The weights of {owner} must not all be zero, since no row is left to train on.")
     if len(kept) < len(y):
         weights = weights[kept]
         if classes is None:
             _check_classes_left(y, kept)
-    if len(weights) and (weights == weights[0]).all() and (scaled or weights[0] == 1):
-        return RowWeights(len(y), kept if len(kept) < len(y) else None)
-    if scaled:
-        weights = _with_mean_1(weights, type(model).__name__)
-    return RowWeights(len(y), kept if len(kept) < len(y) else None, weights if len(weights) else None)
+    alike = (weights == (weights[0] if scaled else 1.0)).all()
+    if scaled and not alike:
+        weights = _with_mean_1(weights, owner)
+    return kept if len(kept) < len(y) else None, None if alike else weights
 
 
 def _given(sample_weight: ArrayLike | None, n: int, owner: str) -> Floats:
@@ -126,14 +117,6 @@ def margins_of(model: Estimator) -> float | Floats:
     if (found == found[0]).all():
         return float(found[0])
     return found[::-1].copy() if len(found) == 2 else found
-
-
-def margins_by_label(model: Estimator, margins: float | Floats) -> Any:
-    """Return what `margins_of` returns as the parameter has it."""
-    if not isinstance(margins, np.ndarray):
-        return margins
-    in_order = margins[::-1] if len(margins) == 2 else margins
-    return dict(zip(model.classes_.tolist(), in_order.tolist(), strict=True))
 
 
 def _with_mean_1(weights: Floats, owner: str) -> Floats:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -14,30 +15,28 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from votron._util.resources import effective_threads
 from votron._util.types import Floats, Index, Labels, Rows, RowsLike
 from votron.engine import MaximalMargin, solve_adatron
-from votron.errors import VotronError
 from votron.estimators._evidence import trained_on
-from votron.estimators._kernels import KERNEL_CONSTRAINTS, gamma_from, kernel_on, learnable_rows, set_tags
 from votron.estimators._score_functions import Expansion, Form
-from votron.estimators._support import SupportVectorMixin
 from votron.estimators._training import (
     TrainingData,
-    check_learnable,
+    Watch,
+    history_of,
+    kernel_on,
+    learnable_rows,
     outside_votron,
     training_data,
     unchanged_on_error,
+    watched,
 )
-from votron.estimators._watching import CallbackSupportMixin, Watch, watched
-from votron.estimators._weights import CLASS_WEIGHT_CONSTRAINTS
-from votron.estimators.base import VotronClassifier
-from votron.history import TrainingHistory
+from votron.estimators._validation import CLASS_WEIGHT_CONSTRAINTS, KERNEL_CONSTRAINTS
+from votron.estimators.base import CallbackSupportMixin, SupportVectorMixin, VotronClassifier
 from votron.kernels import Kernel
 from votron.kernels.base import is_precomputed
 from votron.theory.evidence import MAXIMAL, Evidence, Measured
 from votron.theory.evidence.maximal import evidence_of_maximal_margin
-from votron.theory.geometry import Margins, lengths_of
+from votron.theory.geometry import Comparators, Margins, lengths_of
 
 __all__ = ["KernelAdatronClassifier"]
 
@@ -107,8 +106,9 @@ class KernelAdatronClassifier(CallbackSupportMixin, SupportVectorMixin, VotronCl
 
     Notes
     -----
-    With weights C is multiplied by the weight of the row and by that of its class, as in scikit-learn's SVC; without C
-    there is nothing to multiply, and they are refused. Rows of weight 0 are left out, as if they had not been given.
+    With weights C is multiplied by the weight of the row and by that of its class, as in scikit-learn's SVC. Rows of
+    weight 0 are left out, as if they had not been given. Without C other weights change nothing: whatever a row weighs,
+    it must be on its side.
 
     Scores are w·x, 1 or more beyond the margin. There is no bias; the polynomial and the Gaussian kernel with
     ``coef0`` > 0 have one in their feature spaces. Where C is None and the data are not separable (no normalised margin
@@ -197,28 +197,23 @@ class KernelAdatronClassifier(CallbackSupportMixin, SupportVectorMixin, VotronCl
         """
         with unchanged_on_error(self):
             self._validate_params()
-            effective_threads(self.n_jobs, type(self).__name__)
-            data = training_data(self, X, y, sample_weight, kernel=self.kernel, scaled=False)
-            self._check_weights(data)
+            data = training_data(self, X, y, sample_weight, scaled=False)
+            if self.C is None and data.weights is not None and (data.weights != data.weights[0]).any():
+                warnings.warn(
+                    "Without C weights above 0 change nothing, since they are factors of it: give C.",
+                    UserWarning,
+                    stacklevel=outside_votron(),
+                )
             self.kernel_ = kernel_on(self, data.rows)
-            n, learnable = len(data.codes), learnable_rows(data.rows, self.kernel_)
-            check_learnable(n, learnable, 1, "K(x, x) = 0", repr(self.kernel_))
+            n_learnable = len(learnable_rows(data.rows, self.kernel_))
             found, interrupted = self._solve(data)
             self._keep(data.rows, found)
-            self.history_ = self._history(data, n - len(learnable), interrupted)
-            if data.weights.kept is not None:
-                self.support_ = data.weights.kept[self.support_]
+            self.history_ = replace(history_of(self, data, n_learnable, interrupted), converged=self.converged_)
+            if data.kept is not None:
+                self.support_ = data.kept[self.support_]
             self._name_rows_as(X, y)
         self._tell_of_end(interrupted)
         return self
-
-    def _check_weights(self, data: TrainingData) -> None:
-        each = data.weights.each
-        if self.C is None and each is not None and (each != each[0]).any():
-            raise VotronError(
-                f"The weights of {type(self).__name__} are factors of C, so that they need one. Got C=None instead.",
-                parameter="C",
-            )
 
     def _solve(self, data: TrainingData) -> tuple[list[MaximalMargin], bool]:
         """Find the vector of each class, one after another; tell whether Ctrl-C ended that."""
@@ -234,10 +229,10 @@ class KernelAdatronClassifier(CallbackSupportMixin, SupportVectorMixin, VotronCl
                         data.rows,
                         np.where(data.codes == c, 1, -1),
                         cap=math.inf if self.C is None else float(self.C),
-                        weights=None if self.C is None else data.weights.each,
+                        weights=None if self.C is None else data.weights,
                         tolerance=float(self.tol),
                         max_sweeps=most,
-                        n_threads=effective_threads(self.n_jobs),
+                        n_threads=self._n_threads,
                         watcher=watch,
                     )
                 )
@@ -245,18 +240,6 @@ class KernelAdatronClassifier(CallbackSupportMixin, SupportVectorMixin, VotronCl
 
         words = "{:,} examples at work, {:,} support vectors".format
         return watched(self, train, most * self._n_vectors, most, part="class", unit="", words=words)
-
-    def _history(self, data: TrainingData, n_unlearnable: int, interrupted: bool) -> TrainingHistory:
-        return TrainingHistory(
-            n_rows=data.weights.n_given,
-            n_zero_weight=data.weights.n_given - len(data.codes),
-            n_unlearnable=n_unlearnable,
-            fingerprint=data.fingerprint,
-            weighted=data.weights.each is not None,
-            converged=self.converged_,
-            interrupted=interrupted,
-            gamma_from=gamma_from(self),
-        )
 
     def _keep(self, rows: Rows, found: list[MaximalMargin]) -> None:
         """Set the attributes."""
@@ -301,7 +284,7 @@ class KernelAdatronClassifier(CallbackSupportMixin, SupportVectorMixin, VotronCl
         )
 
     def _scores(self, rows: Rows) -> Floats:
-        return self._expansion().scores(rows, effective_threads(self.n_jobs))
+        return self._expansion().scores(rows, self._n_threads)
 
     def _expansion(self) -> Expansion:
         return Expansion(self.kernel_, self._support_rows, self.support_, self.dual_coef_)
@@ -317,7 +300,7 @@ class KernelAdatronClassifier(CallbackSupportMixin, SupportVectorMixin, VotronCl
         lengths, factor = lengths_of(self.kernel_, rows)
         return Margins(factor[:, None] * self._scores(rows), self._signs(codes), self.norm_, lengths)
 
-    def _evidence(self, X: RowsLike, y: Labels, comparators: Any) -> Evidence:
+    def _evidence(self, X: RowsLike, y: Labels, comparators: Comparators) -> Evidence:
         """Return what `votron.theory.certify` asks for; its margin is the best, so "auto" compares it with no other."""
         check_is_fitted(self)
         trained = trained_on(
@@ -343,11 +326,6 @@ class KernelAdatronClassifier(CallbackSupportMixin, SupportVectorMixin, VotronCl
         """Return the errors on test data."""
         rows, codes = self._labelled(X, y)
         return {MAXIMAL: Measured.of(self._scores(rows), self._signs(codes))}
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        set_tags(tags, self.kernel, poor_if_linear=True)
-        return tags
 
 
 def maximal_margins(kernel: Kernel, rows: Rows, labels: Labels, n_threads: int, **params: Any) -> Margins:

@@ -17,13 +17,10 @@ from sklearn.utils.extmath import row_norms
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from votron._util.resources import effective_threads
-from votron._util.types import Floats, Index, Labels, Params, Rows, RowsLike
+from votron._util.types import Floats, Index, Labels, Rows, RowsLike
 from votron.cluster.rows import SpreadRows
 from votron.engine import PrimalTrainer, TrainingRun
-from votron.estimators import _validation
 from votron.estimators._evidence import trained_on
-from votron.estimators._kernels import learnable_rows
 from votron.estimators._probabilities import ProbabilisticClassifier
 from votron.estimators._score_functions import Form, Linear, linear_scores
 from votron.estimators._training import (
@@ -39,6 +36,7 @@ from votron.estimators._training import (
     history_of_fit,
     history_with_batch,
     in_epochs,
+    learnable_rows,
     n_steps_of,
     presentation,
     second_half,
@@ -46,19 +44,14 @@ from votron.estimators._training import (
     training_data,
     unchanged_on_error,
 )
-from votron.estimators._watching import CallbackSupportMixin
-from votron.estimators._weights import (
-    CLASS_WEIGHT_CONSTRAINTS,
-    MARGIN_CONSTRAINTS,
-    learns_in_batches,
-    margins_by_label,
-    margins_of,
-)
+from votron.estimators._validation import CLASS_WEIGHT_CONSTRAINTS, MARGIN_CONSTRAINTS, refuse_spread
+from votron.estimators._weights import learns_in_batches, margins_of
+from votron.estimators.base import CallbackSupportMixin
 from votron.kernels import Kernel, LinearKernel, PolynomialKernel
 from votron.products import squares as squared_lengths
 from votron.theory.evidence import AVERAGE, LAST, ONE_RANDOM, ONE_VOTE, Evidence, Measured
 from votron.theory.evidence.weights import evidence_of_weights
-from votron.theory.geometry import Margins
+from votron.theory.geometry import Comparators, Margins
 
 __all__ = ["AveragedPerceptronClassifier"]
 
@@ -85,8 +78,7 @@ class AveragedPerceptronClassifier(CallbackSupportMixin, ProbabilisticClassifier
     """Averaged perceptron for dense and sparse data, many features and many classes.
 
     The perceptron adds an example to its class's weight vector where it made a mistake; the average of its vectors over
-    all steps of training predicts better than the last of them. Averages cost work on mistakes only, and all classes
-    share one pass over a row.
+    all steps of training predicts better than the last of them. All classes share one pass over a row.
 
     Parameters
     ----------
@@ -94,34 +86,29 @@ class AveragedPerceptronClassifier(CallbackSupportMixin, ProbabilisticClassifier
         Passes through the data; a fraction stops within a pass. Training ends early when a pass makes no mistake, and
         the average counts the remaining steps as if it had not. None trains until then, for 1000 passes at most.
     average : bool, default=True
-        Predict by the mean of all vectors; otherwise by the last. Like the rule of `VotedPerceptronClassifier` it
-        belongs to prediction, and can be changed after training with ``set_params``.
+        Predict by the mean of all vectors; otherwise by the last. It can be changed after training with ``set_params``.
     fit_intercept : bool, default=True
         Give every example one more feature that is always one. Its weight is the intercept.
     shuffle : bool, default=True
         Shuffle the examples once, before the first pass.
     early_stopping : bool, default=False
-        In `fit`, set ``validation_fraction`` of the data aside (the same share of every class where there are enough),
-        stop after three passes in a row without improvement on it, and keep the vectors of the best pass. Where rows or
-        classes have weights, those set aside count by them. `partial_fit` makes its one pass over all it is given.
+        In `fit`, set ``validation_fraction`` of the data aside, stop after three passes in a row without improvement on
+        it, and keep the vectors of the best pass.
     validation_fraction : float, default=0.1
         Share of the data that ``early_stopping`` sets aside in ``fit``.
     random_state : int, RandomState instance or None, default=None
         For the shuffle and the held-out part.
     verbose : int, default=0
-        1 shows a progress bar on a terminal and plain lines elsewhere, on standard error.
+        1 shows progress on standard error.
     n_jobs : int or None, default=None
         Threads. None: as many as this process may use. The result does not depend on it.
     margin : float or dict, default=0.5
-        τ: update also where a row is right by no more than τ ‖x‖², which does not depend on the unit of the data. The
-        feature that is always one counts: with an intercept ‖x‖² is the sum of the squares plus 1. Large on noisy data,
-        small on clean ones. A dict has τ by label, 0 for those not named: a row's is that of its own class (uneven
-        margins; Li et al., 2002).
+        τ: update also where a row is right by no more than τ ‖x‖², the feature that is always one included. Large on
+        noisy data, small on clean ones. A dict has τ by label, 0 for those not named (uneven margins; Li et al., 2002).
     multiclass : {"joint", "ovr"}, default="joint"
         Train three classes or more all together, or each against the rest. "ovr" updates a class where
         y · score ≤ τ ‖x‖². "joint": where the score of a row's class exceeds the best of the others by no more than
-        τ ‖x‖², that class gains the row and that other, the first among equals, loses it; it needs one thread. Two
-        classes are the same either way.
+        τ ‖x‖², that class gains the row and that other loses it; it needs one thread.
     class_weight : dict or "balanced", default=None
         Weights of classes by label, 1 for those not named; "balanced" weighs each by n_samples / (n_classes · its
         rows). They multiply the weights of rows, and all are then divided by their mean.
@@ -131,22 +118,20 @@ class AveragedPerceptronClassifier(CallbackSupportMixin, ProbabilisticClassifier
     classes_ : array of shape (n_classes,)
         The labels.
     coef_ : array or CSR matrix of shape (1, n_features) for two classes, else (n_classes, n_features)
-        Weights of the features. Two classes have one vector, for the second of them.
+        Weights of the features, read-only. Two classes have one vector, for the second of them.
     intercept_ : array of shape (1,) or (n_classes,)
-        Weights of the feature that is always one.
+        Weights of the feature that is always one, read-only.
     n_mistakes_ : int array of shape (1,) or (n_classes,)
-        Mistakes of each vector in training, which are its updates: with ``margin`` also those of rows that were right
-        by too little; with ``multiclass="joint"`` an update counts for the class that gains and the one that loses.
+        Updates of each vector in training; with ``multiclass="joint"`` an update counts for both classes.
     n_epochs_ : float
         Passes that were run; calls of `partial_fit` count as one each.
     converged_ : bool
-        Whether `fit` ended with a whole pass without a mistake (an update): the last vectors make none on the training
-        data.
+        Whether `fit` ended with a whole pass without an update.
     validation_scores_ : list of float
         With early stopping: the accuracy on the held-out part after each pass. Weights and ``n_mistakes_`` are as of
-        the pass with the highest, the first among equals.
+        the first pass with the highest.
     history_ : TrainingHistory
-        How the model came about: data, order of presentation, passes and choices; `votron.history` lists them.
+        How the model came about: data, order of presentation, passes and choices.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : array of str
@@ -161,25 +146,22 @@ class AveragedPerceptronClassifier(CallbackSupportMixin, ProbabilisticClassifier
     -----
     With weights, by ``sample_weight`` or ``class_weight``, a mistake adds weight times the example; a vector still
     counts once in the average for each example that it survives. Rows of weight 0 are left out, as if they had not been
-    given. `fit` divides the others by their mean, since with a margin their scale matters; `partial_fit` takes them as
-    they are. A weight of 2 is not the row twice: that would be presented twice, and be a mistake once, twice or never.
+    given. `fit` divides the others by their mean; `partial_fit` takes them as they are. A weight of 2 is not the row
+    twice, which would be presented twice.
 
-    Scores are ``X @ coef_.T + intercept_``. A mistake is y · score ≤ 0, and a score of 0 predicts the second class; of
-    several classes, one against the rest, the highest score wins. The vector alive at a step is the one after it, so
-    the first step's counts, and v = 0 does not. Values are added up in float64, whatever their type, so dense and
-    sparse data give the same weights to the last bit. Data are not copied, except that with several epochs up to 256 MB
-    of rows in shuffled order are kept until the end of `fit`, where there is room. ``coef_`` and ``intercept_`` are
-    read-only: they follow from training. Ctrl-C raises KeyboardInterrupt as usual, but leaves a fitted model of what
-    was learnt until then; a second one breaks off at once, and leaves the model as it was before. Features of different
-    units want scaling first.
+    Scores are ``X @ coef_.T + intercept_``. A mistake is y · score ≤ 0, and a score of 0 predicts the second class. The
+    vector alive at a step is the one after it, so the first step's counts, and v = 0 does not. Dense and sparse data
+    give the same weights to the last bit. With several epochs up to 256 MB of rows are copied in shuffled order, where
+    there is room. Ctrl-C raises KeyboardInterrupt, but leaves a fitted model of what was learnt until then; a second
+    one leaves the model as it was before. Features of different units want scaling first.
 
     References
     ----------
     W. Cohen, *Linear Classifiers and the Perceptron*, 2008, section 3.6. Y. Freund and R. E. Schapire, *Large Margin
-    Classification Using the Perceptron Algorithm*, Machine Learning 37 (1999), 277-296. For ``multiclass="joint"``:
-    M. Collins, *Discriminative Training Methods for Hidden Markov Models*, EMNLP 2002; K. Crammer and Y. Singer,
-    *Ultraconservative Online Algorithms for Multiclass Problems*, JMLR 3 (2003), 951-991. For margins by class: Y. Li,
-    H. Zaragoza, R. Herbrich, J. Shawe-Taylor and J. Kandola, *The Perceptron Algorithm with Uneven Margins*, ICML 2002.
+    Classification Using the Perceptron Algorithm*, Machine Learning 37 (1999). For ``multiclass="joint"``: M. Collins,
+    *Discriminative Training Methods for Hidden Markov Models*, EMNLP 2002; K. Crammer and Y. Singer, *Ultraconservative
+    Online Algorithms for Multiclass Problems*, JMLR 3 (2003). For margins by class: Y. Li et al., *The Perceptron
+    Algorithm with Uneven Margins*, ICML 2002.
 
     Examples
     --------
@@ -191,23 +173,9 @@ class AveragedPerceptronClassifier(CallbackSupportMixin, ProbabilisticClassifier
     >>> model = make_pipeline(TfidfVectorizer(), AveragedPerceptronClassifier(random_state=0)).fit(texts, labels)
     >>> model.predict(["more rain", "a little sun"]).tolist()
     ['rain', 'sun']
-
-    No plane divides the middle of the three irises from the others, but the three can be told apart:
-
-    >>> from sklearn.datasets import load_iris
-    >>> X, y = load_iris(return_X_y=True)
-    >>> def right(**params):
-    ...     return float(AveragedPerceptronClassifier(random_state=0, **params).fit(X, y).score(X, y))
-    >>> right(multiclass="ovr", margin=0.0) < 0.92 < 0.95 < right()
-    True
     """
 
-    MAX_EPOCHS: ClassVar[int] = 1000
-    """Passes after which ``epochs=None`` gives up, with a warning."""
-
-    PATIENCE: ClassVar[int] = 3
-    """Passes without a better prediction of the held-out part after which ``early_stopping`` ends training."""
-
+    _FIXED = ("fit_intercept", "margin", "multiclass")
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "epochs": [Interval(Real, 0, None, closed="neither"), None],
         "average": ["boolean"],
@@ -251,28 +219,9 @@ class AveragedPerceptronClassifier(CallbackSupportMixin, ProbabilisticClassifier
         self.multiclass = multiclass
         self.class_weight = class_weight
 
-    # -- training -----------------------------------------------------------------------------------------------------
-
     def fit(self, X: RowsLike, y: Labels, sample_weight: ArrayLike | None = None) -> Self:
-        """Train on data and labels.
-
-        Parameters
-        ----------
-        X : array, CSR matrix or data frame of shape (n_samples, n_features)
-            The examples.
-        y : array of shape (n_samples,)
-            The labels: whole numbers, text, or anything else that can be sorted.
-        sample_weight : array of shape (n_samples,), optional
-            Weights of the rows, 0 or more; the class says what they do. Rows of weight 0 are left out, as if they had
-            not been given.
-
-        Returns
-        -------
-        self
-            The fitted model.
-        """
         with unchanged_on_error(self):
-            self._check_settings()
+            self._validate_params()
             data = training_data(self, X, y, sample_weight)
             order, held_out = self._split(data)
             n_steps, trainer = n_steps_of(self, len(order)), self._new_trainer()
@@ -295,8 +244,8 @@ class AveragedPerceptronClassifier(CallbackSupportMixin, ProbabilisticClassifier
     ) -> Self:
         """Go on learning: one pass over new data, in their order.
 
-        Earlier data need not be kept. One call after another gives exactly the weights of one unshuffled pass over all
-        of the data. After `fit` it goes on from where that ended.
+        One call after another gives exactly the weights of one unshuffled pass over all of the data. After `fit` it
+        goes on from where that ended.
 
         Parameters
         ----------
@@ -307,8 +256,7 @@ class AveragedPerceptronClassifier(CallbackSupportMixin, ProbabilisticClassifier
         classes : array, optional
             All labels that will ever come; needed at the first call unless its y has them all.
         sample_weight : array of shape (n_samples,), optional
-            Weights of the rows, taken as they are, since the mean over all calls is not known; rows of weight 0 are
-            left out. With weights of mean 1 an update is as large as in `fit`.
+            Weights of the rows, taken as they are; rows of weight 0 are left out.
 
         Returns
         -------
@@ -329,9 +277,8 @@ class AveragedPerceptronClassifier(CallbackSupportMixin, ProbabilisticClassifier
         """
         with unchanged_on_error(self):
             first = not hasattr(self, "_trainer")
-            self._check_settings()
-            fixed = {} if first else self._trained_with
-            data = training_data(self, X, y, sample_weight, batch=True, classes=classes, fixed=fixed)
+            self._validate_params()
+            data = training_data(self, X, y, sample_weight, batch=True, classes=classes)
             order = self._learnable(data.rows, at_least=0)
             trainer = self._new_trainer() if first else self._trainer
             run, sample = TrainingRun(0, False, False), None
@@ -346,14 +293,10 @@ class AveragedPerceptronClassifier(CallbackSupportMixin, ProbabilisticClassifier
         hand_on_ctrl_c(run, run.steps)
         return self
 
-    def _check_settings(self) -> None:
-        self._validate_params()
-        effective_threads(self.n_jobs, type(self).__name__)
-
     def _split(self, data: TrainingData) -> tuple[Index, Index]:
         """Return the rows to present, in order, and the rows held out."""
         if self.early_stopping:
-            _validation.refuse_spread(data.rows, "Early stopping")
+            refuse_spread(data.rows, "Early stopping")
         learnable, rng = self._learnable(data.rows, at_least=1), check_random_state(self.random_state)
         return presentation(self, learnable, data.codes, rng, hold_out=bool(self.early_stopping))
 
@@ -369,24 +312,14 @@ class AveragedPerceptronClassifier(CallbackSupportMixin, ProbabilisticClassifier
             joint=self.multiclass == "joint",
         )
 
-    @property
-    def _trained_with(self) -> Params:
-        """The parameters that training began with, and goes on with."""
-        trainer = self._trainer
-        multiclass, margin = "joint" if trainer.joint else "ovr", self.margin
-        if not np.array_equal(margins_of(self), trainer.margin):  # by class, it can be written in several ways
-            margin = margins_by_label(self, trainer.margin)
-        return {"fit_intercept": trainer.bias, "margin": margin, "multiclass": multiclass}
-
     def _learnable(self, rows: Rows | SpreadRows, at_least: int) -> Index:
         """Return the numbers of the rows that can be learnt; warn of the others."""
         if self.fit_intercept:
             return np.arange(rows.shape[0])
         if isinstance(rows, SpreadRows):
-            learnable = learnable_rows(rows, LinearKernel())
-        else:
-            nonzero = (rows != 0).sum(axis=1) if sp.issparse(rows) else (rows != 0).any(axis=1)
-            learnable = np.flatnonzero(np.asarray(nonzero))
+            return learnable_rows(rows, LinearKernel(), at_least=at_least)
+        nonzero = (rows != 0).sum(axis=1) if sp.issparse(rows) else (rows != 0).any(axis=1)
+        learnable = np.flatnonzero(np.asarray(nonzero))
         return check_learnable(rows.shape[0], learnable, at_least, "no value but 0")
 
     def _train(
@@ -398,12 +331,11 @@ class AveragedPerceptronClassifier(CallbackSupportMixin, ProbabilisticClassifier
         scored: ScoredRows,
         after_pass: Callable[[], bool] | None = None,
     ) -> TrainingRun:
-        """Run the engine."""
-        rows, codes, weights = data.rows, data.codes, data.weights.each
+        rows, codes, weights = data.rows, data.codes, data.weights
         if isinstance(rows, SpreadRows):
             run: Callable[..., TrainingRun] = rows.presenter(trainer, weights=weights)
         else:
-            run = partial(trainer.run, weights=weights, n_threads=effective_threads(self.n_jobs), after_pass=after_pass)
+            run = partial(trainer.run, weights=weights, n_threads=self._n_threads, after_pass=after_pass)
             run = partial(run, pauses=scored.pauses)
         return in_epochs(self, n_steps, len(order), lambda watch: run(rows, codes, order, n_steps, watcher=watch))
 
@@ -428,7 +360,7 @@ class AveragedPerceptronClassifier(CallbackSupportMixin, ProbabilisticClassifier
         """Run the engine; return what happened, and where the held-out part was predicted best."""
         from votron.estimators._best_moment import codes_of, counted
 
-        unseen, answers, weights = data.rows[held_out], data.codes[held_out], data.weights.each
+        unseen, answers, weights = data.rows[held_out], data.codes[held_out], data.weights
         count = None if weights is None else weights[held_out]
         in_all = len(answers) if count is None else float(count.sum())
         scores: list[float] = []
@@ -448,8 +380,6 @@ class AveragedPerceptronClassifier(CallbackSupportMixin, ProbabilisticClassifier
     def _keep(self, trainer: PrimalTrainer) -> None:
         self._trainer, self.n_mistakes_ = trainer, trainer.n_mistakes
 
-    # -- probabilities ------------------------------------------------------------------------------------------------
-
     def _predictor_key(self) -> str:
         return "average" if self.average else "last"
 
@@ -464,8 +394,6 @@ class AveragedPerceptronClassifier(CallbackSupportMixin, ProbabilisticClassifier
         after = {key: linear_scores(self._sample.rows, *made[key]()) for key in keys}
         before = {key: self._sample.before.get(key, after[key]) for key in keys}
         return {key: slope_of(before[key], after[key], self._sample.labels) for key in keys}
-
-    # -- prediction ---------------------------------------------------------------------------------------------------
 
     @property
     def coef_(self) -> Any:
@@ -489,7 +417,6 @@ class AveragedPerceptronClassifier(CallbackSupportMixin, ProbabilisticClassifier
         return linear_scores(rows, *self._linear())
 
     def _in_feature_space(self, X: RowsLike, y: Labels, vector: str) -> Margins:
-        """Return what `votron.theory.margins` asks for; the feature that is always one counts."""
         check_is_fitted(self)
         rows, codes = self._labelled(X, y)
         made = self._trainer.average() if vector == "average" else self._trainer.last()
@@ -501,8 +428,7 @@ class AveragedPerceptronClassifier(CallbackSupportMixin, ProbabilisticClassifier
         """Return the kernel of the feature space: the feature that is always one adds a constant."""
         return PolynomialKernel(1) if self._trainer.bias else LinearKernel()
 
-    def _evidence(self, X: RowsLike, y: Labels, comparators: Any) -> Evidence:
-        """Return what `votron.theory.certify` asks for."""
+    def _evidence(self, X: RowsLike, y: Labels, comparators: Comparators) -> Evidence:
         check_is_fitted(self)
         jointly = self._trainer.joint and self._n_vectors > 1
         trained = trained_on(
@@ -525,13 +451,11 @@ class AveragedPerceptronClassifier(CallbackSupportMixin, ProbabilisticClassifier
         )
 
     def _measured(self, X: RowsLike, y: Labels) -> dict[str, Measured]:
-        """Return the errors of both predictors on test data."""
         rows, codes = self._labelled(X, y)
         made = {LAST: self._trainer.last(), AVERAGE: self._trainer.average()}
         return {name: Measured.of(linear_scores(rows, *weights), self._signs(codes)) for name, weights in made.items()}
 
     def _form(self) -> tuple[Form, tuple[str, ...]]:
-        """Return the weights, and what is given up by keeping no more."""
         gave_up = (
             "learning on (partial_fit)",
             f"the {'last vector' if self.average else 'average'} (set_params(average={not self.average}))",
@@ -540,10 +464,7 @@ class AveragedPerceptronClassifier(CallbackSupportMixin, ProbabilisticClassifier
         return Linear(*self._linear()), gave_up
 
     def sparsify(self) -> AveragedPerceptronClassifier:
-        """Keep the nonzero weights only, with ``coef_`` as a CSR matrix.
-
-        That saves memory, and room in a pickle, where most weights are zero. `densify` takes it back, and so does
-        further training.
+        """Keep the nonzero weights only, with ``coef_`` as a CSR matrix, until `densify` or further training.
 
         Returns
         -------

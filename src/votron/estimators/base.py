@@ -4,18 +4,27 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils._param_validation import InvalidParameterError
 from sklearn.utils.validation import check_is_fitted
 
+from votron._util.resources import effective_threads, parse_memory_limit
+from votron._util.text import did_you_mean
 from votron._util.types import Array, Floats, Index, Label, Labels, Params, Rows, RowsLike, Scores
+from votron.errors import VotronError
 from votron.estimators._validation import encode_labels, is_collection, validated
-from votron.estimators.parameters import meant_among
 from votron.history import TrainingHistory
+from votron.kernels.base import Kernel, is_precomputed, kernel_class
 from votron.record import labels_of
+
+try:
+    from sklearn.callback import CallbackSupportMixin
+except ImportError:  # scikit-learn before 1.9 has no callbacks
+    CallbackSupportMixin = type("CallbackSupportMixin", (), {})
 
 if TYPE_CHECKING:
     from votron.estimators._score_functions import Form
@@ -23,7 +32,7 @@ if TYPE_CHECKING:
     from votron.explanations import Explanations
     from votron.theory import Certificate
 
-__all__ = ["VotronClassifier"]
+__all__ = ["CallbackSupportMixin", "SupportVectorMixin", "VotronClassifier"]
 
 LEAST_POSITIVE = float(np.finfo(np.float64).tiny)
 """The score that stands for 0, of two classes: its sign tells the label."""
@@ -35,22 +44,58 @@ class VotronClassifier(ClassifierMixin, BaseEstimator):
     classes_: Array
     n_features_in_: int
     history_: TrainingHistory
+    MAX_EPOCHS: ClassVar[int] = 1000
+    """Passes after which ``epochs=None`` gives up, with a warning."""
+    PATIENCE: ClassVar[int] = 3
+    """Passes without a better prediction of the held-out part after which ``early_stopping`` ends training."""
     _ties_to_first: bool = False
     """True if of two classes a score of 0 predicts the first."""
+    _FIXED: ClassVar[tuple[str, ...]] = ()
+    """Parameters that may not change between calls of ``partial_fit``; `_fixed` has their values."""
+    _fixed: Params
     _tables: ClassVar[dict[str, str]] = {}
     """What suits it of the parameters of `votron.TableEncoder`, where that is not what suits most."""
 
     def _validate_params(self) -> None:
-        """Refuse what is out of range, as scikit-learn does, and ask whether a name that is nearly right was meant."""
+        """Refuse parameters that are out of range, and ask whether a name that is nearly right was meant."""
+        owner = type(self).__name__
         try:
             super()._validate_params()
         except InvalidParameterError as error:
             for name, allowed in self._parameter_constraints.items():
                 if str(error).startswith(f"The {name!r} parameter of"):
-                    raise InvalidParameterError(f"{error}{meant_among(allowed, getattr(self, name))}") from None
+                    names = [known for each in allowed for known in getattr(each, "options", ())]
+                    meant = did_you_mean(getattr(self, name), names)
+                    raise VotronError(f"{error}{meant}", parameter=name) from None
             raise
+        if getattr(self, "memory_limit", "auto") != "auto":
+            parse_memory_limit(self.memory_limit, owner)
+        if hasattr(self, "n_jobs"):
+            effective_threads(self.n_jobs, owner)
 
-    # -- prediction ---------------------------------------------------------------------------------------------------
+    @property
+    def _n_threads(self) -> int:
+        return effective_threads(getattr(self, "n_jobs", None))
+
+    def fit(self, X: RowsLike, y: Labels, sample_weight: ArrayLike | None = None) -> Self:
+        """Train on data and labels.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or data frame of shape (n_samples, n_features)
+            The examples; with ``kernel="precomputed"`` their kernel values with each other.
+        y : array of shape (n_samples,)
+            The labels: whole numbers, text, or anything else that can be sorted.
+        sample_weight : array of shape (n_samples,), optional
+            Weights of the rows, 0 or more; the class says what they do. Rows of weight 0 are left out, as if they had
+            not been given.
+
+        Returns
+        -------
+        self
+            The fitted model.
+        """
+        raise NotImplementedError
 
     def decision_function(self, X: RowsLike) -> Scores:
         """Return the scores of rows: the class says what they are.
@@ -91,7 +136,6 @@ class VotronClassifier(ClassifierMixin, BaseEstimator):
         return np.asarray(self.classes_[numbers])
 
     def _lazily(self, method: str, X: RowsLike) -> Any:
-        """Return what a method returns for a Dask collection: a lazy Dask array."""
         from votron.estimators._collections import predicted
 
         return predicted(self, method, X)
@@ -104,9 +148,11 @@ class VotronClassifier(ClassifierMixin, BaseEstimator):
         raise NotImplementedError
 
     def _shaped(self, scores: Floats) -> Scores:
-        """Return scores as users get them: of two classes one, never 0, whose sign tells the label."""
+        """Return scores as users get them: of two classes one, never 0 if that predicts the second."""
         if len(self.classes_) > 2:
             return scores
+        if self._ties_to_first:
+            return scores[:, 0]
         return np.where(scores[:, 0] == 0, LEAST_POSITIVE, scores[:, 0])
 
     @property
@@ -122,7 +168,7 @@ class VotronClassifier(ClassifierMixin, BaseEstimator):
         """Return for each row and vector +1 if the vector shall score it positively, else -1."""
         return np.where(codes[:, None] == np.arange(self._n_vectors), 1, -1)
 
-    def _kernel_of_space(self) -> Any:
+    def _kernel_of_space(self) -> Kernel | None:
         """Return the kernel of the feature space that the vectors are in."""
         return getattr(self, "kernel_", None)
 
@@ -130,8 +176,6 @@ class VotronClassifier(ClassifierMixin, BaseEstimator):
         """Keep the history, and the attributes that are in it."""
         self.history_ = history
         self.n_epochs_, self.converged_ = history.n_epochs, bool(history.converged)
-
-    # -- explanations -------------------------------------------------------------------------------------------------
 
     def explain(
         self,
@@ -144,7 +188,7 @@ class VotronClassifier(ClassifierMixin, BaseEstimator):
         feature_names: Sequence[str] | None = None,
         names: Any = None,
     ) -> Explanations:
-        """Explain scores: which training examples and features make them, and how vectors voted.
+        """Explain scores: which training examples and features make them up, and how vectors voted.
 
         Parameters
         ----------
@@ -190,8 +234,6 @@ class VotronClassifier(ClassifierMixin, BaseEstimator):
         """Return what the model scores with."""
         return self._form()[0]
 
-    # -- files and compact models -------------------------------------------------------------------------------------
-
     def save(
         self,
         path: str | os.PathLike[str],
@@ -233,3 +275,99 @@ class VotronClassifier(ClassifierMixin, BaseEstimator):
     def _form(self) -> tuple[Form, tuple[str, ...]]:
         """Return what the model predicts with, and what is given up by keeping no more."""
         raise NotImplementedError
+
+
+class SupportVectorMixin:
+    """A classifier with a kernel: the training examples that it keeps can have names, or make weights."""
+
+    kernel: Any
+    support_: Index
+    row_names_: dict[int, str]
+    _poor_if_linear = True
+    """Whether scikit-learn's checks must not measure accuracy with a linear kernel."""
+
+    def name_rows(self, names: Any) -> Self:
+        """Keep what the training rows are called, of those that the model keeps: explanations and files have it.
+
+        After `fit` they are called as the index of a pandas frame does, of X or else of y, unless it counts from 0.
+
+        Parameters
+        ----------
+        names : sequence, Index of pandas or None
+            A name for each row given to `fit`, such as lines of a file. Nothing else of it is kept than the names of
+            ``support_``, as text, in ``row_names_``. None: names are forgotten.
+
+        Returns
+        -------
+        self
+            The model.
+        """
+        from votron._util.frames import is_index, names_by_labels
+
+        check_is_fitted(self)
+        if names is None:
+            self.__dict__.pop("row_names_", None)
+            return self
+        given = names if is_index(names) else list(names)
+        needed = int(self.support_.max(initial=-1)) + 1
+        if len(given) < needed:
+            raise VotronError(
+                f"The 'names' parameter of {type(self).__name__} must have one for each row of training, {needed} "
+                f"at least. Got {len(given)} instead.",
+                parameter="names",
+            )
+        rows = self.support_.tolist()
+        kept = names_by_labels(given[rows]) if is_index(given) else [str(given[row]) for row in rows]
+        self.row_names_ = dict(zip(rows, kept, strict=True))
+        return self
+
+    def _name_rows_as(self, X: RowsLike, y: Labels) -> None:
+        """Call the rows of training by their index, and by no names that were those of other data."""
+        self.__dict__.pop("row_names_", None)
+        if hasattr(X, "iloc") or hasattr(y, "iloc"):
+            from votron._util.frames import labels_of_rows
+
+            self.name_rows(labels_of_rows(X, y))
+
+    @property
+    def coef_(self) -> Any:
+        """Weights of the features, with a linear kernel and a rule of one vector a class, such as last or average."""
+        return self._weights("coef_")[0]
+
+    @property
+    def intercept_(self) -> Floats:
+        """What is added to the weighted features; 0 but for a polynomial kernel of degree 1 with ``coef0``."""
+        return self._weights("intercept_")[1]
+
+    def _weights(self, name: str) -> tuple[Any, Floats]:
+        """Return weights and intercepts, or say why there are none, as AttributeError has it."""
+        from votron.estimators._score_functions import Expansion, Linear
+
+        kind = type(self).__name__
+        if "support_" not in self.__dict__:
+            raise AttributeError(f"This {kind} has no {name!r} before it is fitted.")
+        form: Any = self._form()[0]  # type: ignore[attr-defined]
+        if form.kernel is None or form.kernel.affine() is None:
+            raise AttributeError(f"This {kind} has no {name!r}: its kernel, {form.kernel!r}, is not linear.")
+        linear = form.reduced() if isinstance(form, Expansion) else None
+        if not isinstance(linear, Linear):
+            raise AttributeError(
+                f"This {kind} has no {name!r}: it predicts by {form.rule!r}, with many vectors a class, and no weights "
+                "of its own; with_rule('average') and with_rule('last') have some."
+            )
+        return linear.weights()
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        precomputed = is_precomputed(self.kernel)
+        tags.input_tags.sparse = not precomputed
+        tags.input_tags.pairwise = precomputed
+        # A precomputed matrix may have negative values, but not on its diagonal. Without this tag an estimator has to
+        # accept any; scikit-learn's nearest neighbours set it in the same way.
+        tags.input_tags.positive_only = precomputed
+        # Planes through the origin do not separate the blobs on which scikit-learn measures accuracy, and the kernel
+        # that the checks precompute is linear as well.
+        cls = kernel_class(self.kernel)
+        linear = cls is not None and not precomputed and cls().affine() == (1.0, 0.0)
+        tags.classifier_tags.poor_score = precomputed or (linear and self._poor_if_linear)
+        return tags

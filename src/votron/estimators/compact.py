@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from sklearn.utils.validation import check_is_fitted
 
-from votron._util.resources import effective_threads
 from votron._util.types import Estimator, Floats, Labels, Rows, RowsLike
 from votron.errors import VotronError
 from votron.estimators._probabilities import ProbabilisticClassifier
@@ -74,14 +73,13 @@ class CompactClassifier(ProbabilisticClassifier):
     """
 
     _predictor: Form
-    _ties_to_first: bool
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"n_jobs": [Integral, None]}
 
     def __init__(self, n_jobs: int | None = None) -> None:
         self.n_jobs = n_jobs
 
-    def fit(self, X: RowsLike, y: Labels) -> CompactClassifier:
+    def fit(self, X: RowsLike, y: Labels) -> Self:  # type: ignore[override]
         """Refuse: a compact model has been trained, and what training needs is gone."""
         raise VotronError(
             f"{type(self).__name__} only predicts: train a classifier, such as VotedPerceptronClassifier, and call "
@@ -115,11 +113,7 @@ class CompactClassifier(ProbabilisticClassifier):
 
     def _scores(self, rows: Rows) -> Floats:
         self._validate_params()
-        return self._predictor.scores(rows, effective_threads(self.n_jobs, type(self).__name__))
-
-    def _shaped(self, scores: Floats) -> Floats:
-        """Return scores as the model had them: of two classes, naive Bayes predicts the first where they are 0."""
-        return scores[:, 0] if self._ties_to_first and len(self.classes_) == 2 else super()._shaped(scores)
+        return self._predictor.scores(rows, self._n_threads)
 
     def _predictor_key(self) -> str:
         return self.form_  # there is one

@@ -24,37 +24,32 @@ from sklearn.naive_bayes import BernoulliNB
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from votron._util.types import Array, Floats, Label, Labels, Params, Rows, RowsLike, Scores
+from votron._util.types import Array, Floats, Label, Labels, Rows, RowsLike
 from votron.errors import VotronError
 from votron.estimators._score_functions import Form, Linear
-from votron.estimators._training import training_data, unchanged_on_error
+from votron.estimators._training import TrainingData, history_of, training_data, unchanged_on_error
 from votron.estimators._validation import binarized, validated
 from votron.estimators.base import VotronClassifier
-from votron.history import TrainingHistory
 
 __all__ = ["NaiveBayesLinearClassifier"]
-
-_FIXED = ("alpha", "binarize")
-"""The parameters that may not change between calls of partial_fit."""
 
 
 class NaiveBayesLinearClassifier(VotronClassifier, BernoulliNB):
     """Naive Bayes for binary features, with the weights of the linear classifier that it is.
 
-    Learning, probabilities and predictions are those of scikit-learn's `BernoulliNB`, on which this class is built; it
-    adds the weights.
+    Learning, probabilities and predictions are those of scikit-learn's `BernoulliNB`; this class adds the weights.
 
     Parameters
     ----------
     alpha : float, default=1.0
-        Additive (Laplace) smoothing: this much is added to the counts of each class, with the feature and without.
+        Additive (Laplace) smoothing.
     force_alpha : bool, default=True
         Whether an alpha below 1e-10 is used as it is; if not, 1e-10 is used instead.
     binarize : float or None, default=0.0
-        A feature is present where its value is above this number. None takes data that are 0 and 1 already,
-        and refuses others, in training and in prediction.
+        A feature is present where its value is above this number. None takes data that are 0 and 1 already, and
+        refuses others.
     fit_prior : bool, default=True
-        Whether classes are as probable as they are frequent in the data. If not, all are equally probable.
+        Whether to learn the probabilities of the classes. If not, all are equally probable.
     class_prior : array of shape (n_classes,), default=None
         Probabilities of the classes, in the order of their labels, instead of learnt ones.
 
@@ -67,16 +62,15 @@ class NaiveBayesLinearClassifier(VotronClassifier, BernoulliNB):
     intercept_ : array of shape (1,) for two classes, else (n_classes,)
         The weight w_0, of a feature that is always 1.
     presence_log_ratio_ : array of the shape of coef_
-        What the presence of a feature says, p. For more than two classes, which have no one class to be compared with,
-        log P(x_i = 1 | y): the difference of two rows is the log-ratio of their classes.
+        The log-ratio p of the presence of a feature; for more than two classes log P(x_i = 1 | y).
     absence_log_ratio_ : array of the shape of coef_
-        What the absence of a feature says, q; for more than two classes log P(x_i = 0 | y).
+        The log-ratio q of its absence; for more than two classes log P(x_i = 0 | y).
     class_log_odds_ : array of the shape of intercept_
-        What is said before any feature is seen, log P(y = +1) / P(y = -1); for more than two classes log P(y).
+        log P(y = +1) / P(y = -1); for more than two classes log P(y).
     class_count_, class_log_prior_, feature_count_, feature_log_prob_ : arrays
         As in BernoulliNB.
     history_ : TrainingHistory
-        How the model came about: data, order of presentation, passes and choices; `votron.history` lists them.
+        How the model came about.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : array of str
@@ -100,26 +94,25 @@ class NaiveBayesLinearClassifier(VotronClassifier, BernoulliNB):
 
     Notes
     -----
-    Log-odds of 0 leave both classes equally probable: BernoulliNB predicts the first of them, where the other
-    classifiers of Votron predict the second. Within rounding of 0 the sign of `decision_function` and the label of
-    `predict` may differ, since they add up the same numbers in different orders.
+    Scores are the log-odds of the second of two classes; of more classes log P(x, y), where the difference of two
+    columns is the log-odds of their classes. Of two classes a score of 0 predicts the first, as in BernoulliNB, and is
+    returned as 0. Within rounding of 0 the sign of `decision_function` and the label of `predict` may differ.
 
-    A class that partial_fit has been told of and not yet shown has the log-odds -inf, unless the priors are given.
+    A class that `partial_fit` has been told of and not yet shown has the log-odds -inf, unless the priors are given.
     """
 
     class_count_: Floats
     class_log_prior_: Floats
     feature_count_: Floats
     feature_log_prob_: Floats
-    _fixed: Params
     _ties_to_first = True
+    _FIXED = ("alpha", "binarize")
 
-    # An array of alphas is left out: BernoulliNB adds it to the counts of the classes as if it were one alpha a class.
     # The absence of each of many hashed features would say something, and of a number only whether it is above 0 does.
     _tables: ClassVar[dict[str, str]] = {"text_features": "tfidf", "dates": "onehot"}
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+    _parameter_constraints: ClassVar[dict[str, list[object]]] = {
         **BernoulliNB._parameter_constraints,
-        "alpha": [Interval(Real, 0, None, closed="left")],
+        "alpha": [Interval(Real, 0, None, closed="left")],  # BernoulliNB takes an array for one alpha a class
     }
 
     def __init__(
@@ -129,36 +122,19 @@ class NaiveBayesLinearClassifier(VotronClassifier, BernoulliNB):
         force_alpha: bool = True,
         binarize: float | None = 0.0,
         fit_prior: bool = True,
-        class_prior: Any = None,
+        class_prior: ArrayLike | None = None,
     ) -> None:
         super().__init__(
             alpha=alpha, force_alpha=force_alpha, binarize=binarize, fit_prior=fit_prior, class_prior=class_prior
         )
 
-    # -- training -----------------------------------------------------------------------------------------------------
-
     def fit(self, X: RowsLike, y: Labels, sample_weight: ArrayLike | None = None) -> Self:
-        """Count the features of each class.
-
-        Parameters
-        ----------
-        X : array, CSR matrix or data frame of shape (n_samples, n_features)
-            The examples.
-        y : array of shape (n_samples,)
-            The labels: whole numbers, text, or anything else that can be sorted.
-        sample_weight : array of shape (n_samples,), optional
-            How much each example counts; 1 if not given.
-
-        Returns
-        -------
-        self : NaiveBayesLinearClassifier
-            The fitted model.
-        """
         with unchanged_on_error(self), np.errstate(all="ignore"):  # what is no number is refused in words
-            rows, labels, batch = self._checked(X, y, None, sample_weight, first=True)
-            super().fit(rows, labels, sample_weight)
+            self._validate_params()
+            data = training_data(self, X, y, sample_weight, scaled=False)
+            BernoulliNB.fit(self, self._binary(data.rows), self._labels_in(data), data.weights)
             self._check_finite()
-            self.history_ = replace(batch, n_batches=0)
+            self.history_ = replace(history_of(self, data, len(data.codes)), n_epochs=1.0, converged=None)
         return self
 
     def partial_fit(
@@ -179,40 +155,29 @@ class NaiveBayesLinearClassifier(VotronClassifier, BernoulliNB):
 
         Returns
         -------
-        self : NaiveBayesLinearClassifier
+        self
             The model.
         """
         with unchanged_on_error(self), np.errstate(all="ignore"):
+            self._validate_params()
             first = not hasattr(self, "history_")
-            rows, labels, batch = self._checked(X, y, classes, sample_weight, first=first)
+            data = training_data(self, X, y, sample_weight, batch=True, classes=classes)
             if not first:  # BernoulliNB adds to these in place, and they are to be as before if something fails
                 self.feature_count_, self.class_count_ = self.feature_count_.copy(), self.class_count_.copy()
-            known = self.__dict__.pop("classes_") if first else None  # without them BernoulliNB begins anew
-            super().partial_fit(rows, labels, known, sample_weight)
+            rows, labels = self._binary(data.rows), self._labels_in(data)
+            if first or len(labels):
+                known = self.__dict__.pop("classes_") if first else None  # without them BernoulliNB begins anew
+                super().partial_fit(rows, labels, known, data.weights)
             self._check_finite()
+            batch = replace(history_of(self, data, len(labels)), n_epochs=1.0, n_batches=1, converged=None)
             self.history_ = batch if first else self.history_.then(batch)
         return self
 
-    def _checked(
-        self, X: RowsLike, y: Labels, classes: Labels, weights: ArrayLike | None, *, first: bool
-    ) -> tuple[Rows, Array, TrainingHistory]:
-        """Refuse what BernoulliNB would pass over in silence; return 0/1 data, labels and the history of the batch."""
-        self._validate_params()
-        data = training_data(self, X, y, batch=not first, classes=classes, fixed={} if first else self._fixed)
-        labels = self.classes_[1 - data.codes if len(self.classes_) == 2 else data.codes]
-        self._fixed = {name: getattr(self, name) for name in _FIXED}
-        batch = TrainingHistory(
-            n_rows=len(labels),
-            fingerprint=data.fingerprint,
-            n_epochs=1.0,
-            n_batches=1,
-            weighted=weights is not None,
-            converged=None,
-        )
-        return self._binary(data.rows), labels, batch
+    def _labels_in(self, data: TrainingData) -> Array:
+        return self.classes_[1 - data.codes if self._n_vectors == 1 else data.codes]
 
-    def _check_X_y(self, X: RowsLike, y: Labels, reset: bool = True) -> tuple[Any, Any]:
-        """Tell BernoulliNB that `_checked` has seen to its data: a second look would warn a second time."""
+    def _check_X_y(self, X: RowsLike, y: Labels, reset: bool = True) -> tuple[Rows, Labels]:
+        """Keep BernoulliNB from a second look at the data, which would warn a second time."""
         return X, y
 
     def _check_finite(self) -> None:
@@ -228,8 +193,6 @@ class NaiveBayesLinearClassifier(VotronClassifier, BernoulliNB):
                 parameter="alpha",
             )
 
-    # -- the weights --------------------------------------------------------------------------------------------------
-
     def _log_probabilities(self) -> tuple[Floats, Floats]:
         """Return log P(x_i = 1 | y) and log P(x_i = 0 | y), for each class y, as BernoulliNB computes them."""
         check_is_fitted(self)
@@ -237,7 +200,6 @@ class NaiveBayesLinearClassifier(VotronClassifier, BernoulliNB):
         return present, np.log(1 - np.exp(present))
 
     def _against_the_first(self, by_class: Floats) -> Floats:
-        """Return the second class's numbers less the first's; those of more classes stand for themselves."""
         return by_class[1:] - by_class[:1] if len(by_class) == 2 else by_class
 
     @property
@@ -314,29 +276,12 @@ class NaiveBayesLinearClassifier(VotronClassifier, BernoulliNB):
             )
         return known.index(label)
 
-    # -- prediction ---------------------------------------------------------------------------------------------------
-
     predict = BernoulliNB.predict
 
-    def decision_function(self, X: RowsLike) -> Scores:
-        """Return the scores w·x + w_0.
-
-        Parameters
-        ----------
-        X : array, CSR matrix or data frame of shape (n_samples, n_features)
-            Rows to score.
-
-        Returns
-        -------
-        array of shape (n_samples,) for two classes, else (n_samples, n_classes)
-            The log-odds of the second of two classes; of more classes log P(x, y), where the difference of two columns
-            is the log-odds of their classes.
-        """
-        scores = np.asarray(self._check_X(X) @ self.coef_.T + self.intercept_)
-        return scores[:, 0] if len(self.classes_) == 2 else scores
+    def _scores(self, rows: Rows) -> Floats:
+        return np.asarray(self._binary(rows) @ self.coef_.T + self.intercept_)
 
     def _form(self) -> tuple[Form, tuple[str, ...]]:
-        """Return the weights, and what is given up by keeping no more."""
         if not np.isfinite(self.intercept_).all():
             raise VotronError(
                 "Compact weights need an example of every class. Got none of "
@@ -379,5 +324,4 @@ class NaiveBayesLinearClassifier(VotronClassifier, BernoulliNB):
         return self._binary(validated(self, X, kernel=None, reset=False)[0])
 
     def _binary(self, rows: Rows) -> Rows:
-        """Return data cut where ``binarize`` says, or refuse what is not cut already."""
         return binarized(rows, self.binarize)

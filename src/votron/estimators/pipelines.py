@@ -15,8 +15,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 from sklearn.utils import get_tags
 
-from votron._util.frames import Frame, in_pandas, is_frame
-from votron._util.types import Estimator, Label, Labels, Params, RowsLike
+from votron._util.frames import in_pandas, is_frame
+from votron._util.types import Estimator, Frame, Label, Labels, Params, RowsLike
 from votron.estimators.base import VotronClassifier
 from votron.tables import TableEncoder
 

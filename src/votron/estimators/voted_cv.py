@@ -21,16 +21,15 @@ from sklearn.utils.validation import check_is_fitted
 from votron._util.arrays import n_bytes
 from votron._util.frames import labels_of_rows
 from votron._util.progress import Progress
-from votron._util.resources import effective_threads, parse_memory_limit
+from votron._util.resources import parse_memory_limit
 from votron._util.text import counted
 from votron._util.types import Array, Floats, Index, Labels, Params, Rows, RowsLike
 from votron.errors import VotronError
-from votron.estimators import _validation
 from votron.estimators._grid import EPOCHS, Setting, first_settings, moments_until, multiple_of_scale
-from votron.estimators._kernels import resolved_gamma
 from votron.estimators._search import Folds, Point, Search, with_every_class_first
-from votron.estimators._training import outside_votron, unchanged_on_error
-from votron.estimators._weights import CLASS_WEIGHT_CONSTRAINTS, weighed
+from votron.estimators._training import outside_votron, resolved_gamma, unchanged_on_error
+from votron.estimators._validation import CLASS_WEIGHT_CONSTRAINTS, check_two_classes, encode_labels, validated
+from votron.estimators._weights import weighed
 from votron.estimators.base import VotronClassifier
 from votron.estimators.voted import VotedPerceptronClassifier, needs_held_out
 from votron.kernels import Kernel
@@ -277,21 +276,20 @@ class VotedPerceptronClassifierCV(VotronClassifier):
 
     def _folds(self, X: RowsLike, y: Labels, sample_weight: ArrayLike | None, seed: int) -> tuple[Folds, Index | None]:
         """Validate data and set ``classes_``; return the rows with a weight and, if there are others, their numbers."""
-        effective_threads(self.n_jobs, type(self).__name__)
-        rows, labels = _validation.validated(self, X, y, kernel=None, reset=True)
-        weights = weighed(self, labels, sample_weight, scaled=True)
-        kept = np.arange(len(labels)) if weights.kept is None else weights.kept
-        given = None if sample_weight is None else np.broadcast_to(np.asarray(sample_weight, float), len(labels))[kept]
-        n_given, (rows, labels) = len(labels), weights.of(rows, np.asarray(labels), None)
-        self.classes_, codes = _validation.encode_labels(labels)
-        _validation.check_two_classes(self.classes_, rows.shape)
+        rows, labels = validated(self, X, y, kernel=None, reset=True)
+        n_given, (some, weights) = len(labels), weighed(self, labels, sample_weight, scaled=True)
+        kept = np.arange(n_given) if some is None else some
+        given = None if sample_weight is None else np.broadcast_to(np.asarray(sample_weight, float), n_given)[kept]
+        rows, labels = (rows, labels) if some is None else (rows[some], labels[some])
+        self.classes_, codes = encode_labels(labels)
+        check_two_classes(self.classes_, rows.shape)
         drawn = np.arange(len(kept))
         if self.max_rows is not None and len(kept) > self.max_rows:
             least = int(self.cv) if isinstance(self.cv, Integral) else getattr(self.cv, "n_splits", 2)
             order = with_every_class_first(drawn, codes, np.random.RandomState(seed), least)
             drawn = np.sort(order[: self.max_rows])
         splits = self._splits(labels, drawn, kept, n_given)
-        return Folds(rows, labels, given, weights.each, splits, seed), weights.kept
+        return Folds(rows, labels, given, weights, splits, seed), some
 
     def _splits(self, labels: Array, drawn: Index, kept: Index, n_given: int) -> list[tuple[Index, Index]]:
         """Return the folds of the rows that were drawn from those with a weight."""

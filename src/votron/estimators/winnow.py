@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
-from votron._util.types import Floats, Index, Labels, Params, Rows, RowsLike
+from votron._util.types import Floats, Index, Labels, Rows, RowsLike
 from votron.engine import TrainingRun, WinnowTrainer
 from votron.engine.boolean import active_rows
 from votron.errors import NotRepresentableError
@@ -28,14 +28,11 @@ from votron.estimators._training import (
     training_data,
     unchanged_on_error,
 )
-from votron.estimators._watching import CallbackSupportMixin
-from votron.estimators.base import VotronClassifier
+from votron.estimators.base import CallbackSupportMixin, VotronClassifier
 from votron.theory.winnow import CONSTRAINTS
 
 __all__ = ["WinnowClassifier"]
 
-_FIXED = ("promotion", "threshold", "demotion", "complement", "binarize")
-"""The parameters that make weights what they are, and may not change between calls of partial_fit."""
 _REMEDY = (
     "it may be that no threshold over these features tells the classes apart; give a number of epochs, or try "
     "complement=True"
@@ -140,12 +137,9 @@ class WinnowClassifier(CallbackSupportMixin, VotronClassifier):
     Learning 2, 285-318.
     """
 
-    MAX_EPOCHS: ClassVar[int] = 1000
-    """Passes after which ``epochs=None`` gives up, with a warning."""
-
-    _fixed: Params
     _trainer: WinnowTrainer
 
+    _FIXED = ("promotion", "threshold", "demotion", "complement", "binarize")
     _tables: ClassVar[dict[str, str]] = {"numeric": "keep", "dates": "onehot"}  # it wants 0 and 1
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **CONSTRAINTS,
@@ -179,23 +173,7 @@ class WinnowClassifier(CallbackSupportMixin, VotronClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    # -- training -----------------------------------------------------------------------------------------------------
-
-    def fit(self, X: RowsLike, y: Labels) -> Self:
-        """Train on data and labels.
-
-        Parameters
-        ----------
-        X : array, CSR matrix or data frame of shape (n_samples, n_features)
-            The examples.
-        y : array of shape (n_samples,)
-            The labels: whole numbers, text, or anything else that can be sorted.
-
-        Returns
-        -------
-        self
-            The fitted model.
-        """
+    def fit(self, X: RowsLike, y: Labels) -> Self:  # type: ignore[override]  # it knows no weights
         with unchanged_on_error(self):
             self._validate_params()
             data = training_data(self, X, y)
@@ -229,7 +207,7 @@ class WinnowClassifier(CallbackSupportMixin, VotronClassifier):
         with unchanged_on_error(self):
             first = not hasattr(self, "_trainer")
             self._validate_params()
-            data = training_data(self, X, y, batch=True, classes=classes, fixed={} if first else self._fixed)
+            data = training_data(self, X, y, batch=True, classes=classes)
             self._keep(self._new_trainer() if first else self._copied_trainer())
             order = np.arange(len(data.codes))
             run = self._train(data, order, len(order))
@@ -259,8 +237,6 @@ class WinnowClassifier(CallbackSupportMixin, VotronClassifier):
         return WinnowTrainer.n_bytes(self.n_features_in_, self._n_vectors, complement=bool(self.complement))
 
     def _train(self, data: TrainingData, order: Index, n_steps: int) -> TrainingRun:
-        """Run the engine."""
-        self._fixed = {name: getattr(self, name) for name in _FIXED}
         rows, trainer = active_rows(data.rows, self.binarize, type(self).__name__), self._trainer
         return in_epochs(
             self, n_steps, len(order), lambda watch: trainer.run(rows, data.codes, order, n_steps, watcher=watch)
@@ -268,8 +244,6 @@ class WinnowClassifier(CallbackSupportMixin, VotronClassifier):
 
     def _keep(self, trainer: WinnowTrainer) -> None:
         self._trainer, self.threshold_ = trainer, trainer.threshold
-
-    # -- what was learnt ----------------------------------------------------------------------------------------------
 
     def _trained(self) -> WinnowTrainer:
         check_is_trained(self)
@@ -304,8 +278,6 @@ class WinnowClassifier(CallbackSupportMixin, VotronClassifier):
     def n_mistakes_(self) -> NDArray[np.int64]:
         """Mistakes of each vector."""
         return self._trained().promotions + self._trained().demotions
-
-    # -- prediction ---------------------------------------------------------------------------------------------------
 
     def _scores(self, rows: Rows) -> Floats:
         scores = self._trainer.scores(active_rows(rows, self._fixed["binarize"], type(self).__name__))

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from itertools import count
+from numbers import Integral, Real
 
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
 from sklearn.dummy import DummyClassifier
+from sklearn.utils._param_validation import Interval, StrOptions, validate_parameter_constraints
 from sklearn.utils.validation import has_fit_parameter
 from threadpoolctl import threadpool_limits
 
@@ -17,20 +19,30 @@ from votron._util.frames import is_frame
 from votron._util.pipelines import classifier_of
 from votron._util.resources import effective_threads
 from votron._util.text import joined
-from votron._util.types import Estimator, Floats, Labels, Params, RowsLike
+from votron._util.types import Estimator, Floats, Label, Labels, Params, RowsLike
 from votron.errors import VotronError
 from votron.estimators.pipelines import ClassifierPipeline, encoder_for
-from votron.evaluate._measuring import Callback, Entry, reporter, run
+from votron.evaluate._measuring import Entry, run
 from votron.evaluate._result import Comparison, ComparisonRow
-from votron.evaluate._rows import check_splitting, checked_rows, drawn_rows, out_of_range, stratified_splits
-from votron.evaluate.candidates import CANDIDATES, candidates_for, facts_of
+from votron.evaluate._rows import checked_rows, drawn_rows, stratified_splits
+from votron.evaluate.candidates import CANDIDATES, facts_of
 from votron.evaluate.scores import SCORES
+
+_CONSTRAINTS = {
+    "score": [StrOptions(set(SCORES))],
+    "folds": [Interval(Integral, 2, None, closed="left")],
+    "repeats": [Interval(Integral, 1, None, closed="left")],
+    "random_state": [Interval(Integral, 0, None, closed="left")],
+    "max_rows": [Interval(Integral, 4, None, closed="left"), None],
+    "max_seconds": [Interval(Real, 0, None, closed="neither"), None],
+    "confidence": [Interval(Real, 0, 1, closed="neither")],
+}
 
 
 def compare(
     X: RowsLike,
     y: Labels,
-    estimators: Any = None,
+    estimators: Iterable[str] | Mapping[str, Estimator] | None = None,
     *,
     sklearn: bool = False,
     score: str = "accuracy",
@@ -40,16 +52,16 @@ def compare(
     max_rows: int | None = 20_000,
     max_seconds: float | None = None,
     n_jobs: int | None = None,
-    encoding: Mapping[str, Any] | None = None,
-    class_weight: Any = None,
+    encoding: Params | None = None,
+    class_weight: str | Mapping[Label, float] | None = None,
     sample_weight: ArrayLike | None = None,
     confidence: float = 0.95,
-    callback: Callback | None = None,
+    callback: Callable[[int, int, str], None] | None = None,
 ) -> Comparison:
     """Compare classifiers on the same folds: scores with intervals, times and sizes, and which differences are noise.
 
-    Each classifier is trained on the training part of every fold, encoder of tables included, one after another and
-    with the same number of threads.
+    Each classifier is trained on the training part of every fold, encoder of tables included, with the same number of
+    threads. One that fails is left out, and the result says why; Ctrl-C ends the comparison with what is finished.
 
     Parameters
     ----------
@@ -91,16 +103,6 @@ def compare(
     Comparison
         The table, the best first: ``print(result.to_text())``, ``result.plot()``.
 
-    Raises
-    ------
-    VotronError
-        If a name or a number is not among those allowed, a class has too few rows, or no classifier can be trained.
-
-    Notes
-    -----
-    Ctrl-C ends the comparison with what is finished; if nothing is, it is raised as usual. A classifier that fails on a
-    fold is left out, and the result says why.
-
     Examples
     --------
     >>> from sklearn.datasets import load_iris
@@ -113,22 +115,24 @@ def compare(
     (['Gaussian', 'voted'], 10)
     """
     start = time.monotonic()
-    if not isinstance(score, str) or score not in SCORES:
-        raise out_of_range("score", joined(map(repr, SCORES), "or"), score)
-    if not (isinstance(confidence, float | int) and 0 < confidence < 1):
-        raise out_of_range("confidence", "a number in the range (0, 1)", confidence)
-    numbers = {"folds": folds, "repeats": repeats, "random_state": random_state}
-    check_splitting(**numbers, max_rows=max_rows, max_seconds=max_seconds)
+    given = {"score": score, "folds": folds, "repeats": repeats, "random_state": random_state}
+    given |= {"max_rows": max_rows, "max_seconds": max_seconds, "confidence": confidence}
+    validate_parameter_constraints(_CONSTRAINTS, given, "compare")
     threads = effective_threads(n_jobs, owner="compare")
     rows = checked_rows(X, y, sample_weight, class_weight)
     drawn = drawn_rows(rows, max_rows, random_state, folds)
     settings = {"random_state": int(random_state), "n_jobs": threads, "class_weight": class_weight}
-    models, not_tried = _models(drawn.X, estimators, sklearn, dict(encoding or {}), settings)
+    models = _models(drawn.X, estimators, sklearn, encoding or {}, settings)
     entries = [_entry(name, model, drawn.weight, class_weight) for name, model in models.items()]
     splits = (stratified_splits(drawn.y, folds, random_state + k) for k in range(repeats))
-    end = math.inf if max_seconds is None else start + max_seconds
+    end, done = math.inf if max_seconds is None else start + max_seconds, count(1)
+
+    def report(name: str) -> None:
+        if callback is not None:
+            callback(next(done), len(entries) * folds * repeats, name)
+
     with threadpool_limits(threads):
-        stopped = run(entries, drawn, splits, SCORES[score], end, reporter(callback, len(entries) * folds * repeats))
+        stopped = run(entries, drawn, splits, SCORES[score], end, report)
     found = [each for each in entries if each.folds and not each.left_out]
     if not found and stopped == "interrupted":
         raise KeyboardInterrupt
@@ -138,9 +142,8 @@ def compare(
         reasons = " ".join(f"{name}: {why}" for name, why in left_out.items())
         raise VotronError(f"No candidate could be compared. {reasons}")
     common = min(len(each.folds) for each in found)  # whole repeats, of which some may have one more
-    compared = [_row(each, common) for each in found]
     return Comparison(
-        rows=tuple(sorted(compared, key=lambda row: round(-row.score, 12))),
+        rows=tuple(sorted((_row(each, common) for each in found), key=lambda row: round(-row.score, 12))),
         score_name=score,
         left_out=left_out,
         folds=int(folds),
@@ -153,7 +156,6 @@ def compare(
         weighted=drawn.scoring is not None,
         seconds=time.monotonic() - start,
         stopped=stopped,
-        not_tried=not_tried,
         baseline=next((each.name for each in found if _is_baseline(each.classifier)), None),
         repeats_asked=int(repeats),
     )
@@ -168,12 +170,11 @@ def _row(entry: Entry, n_folds: int) -> ComparisonRow:
         tuple(each.train_seconds for each in folds),
         tuple(each.predict_seconds for each in folds),
         *(entry.size or (None, False)),
-        tuple(filter(None, [*entry.remarks, entry.did_not_converge])),
+        tuple(dict.fromkeys(entry.remarks)),
     )
 
 
 def _is_baseline(classifier: Estimator) -> bool:
-    """Tell whether a classifier always says the most frequent class, whatever it is called."""
     return isinstance(classifier, DummyClassifier) and classifier.strategy in ("prior", "most_frequent")
 
 
@@ -181,29 +182,34 @@ def _is_baseline(classifier: Estimator) -> bool:
 
 
 def _models(
-    X: RowsLike, estimators: Any, sklearn: bool, options: Params, settings: Params
-) -> tuple[Params, dict[str, str]]:
-    """Return the classifiers to compare, unfitted, and why others of the usual ones are not among them."""
-    usual, unfit = candidates_for(facts_of(X, options.get("text", ())), sklearn=sklearn)
-    beside = [name for name in usual if CANDIDATES[name].of_sklearn]
-    own: Params = {}
-    if estimators is None:
-        names = usual
-    elif isinstance(estimators, Mapping):
-        own = {str(name): _own(name, each, X, options, settings) for name, each in estimators.items()}
-        names = beside
-    else:
-        names = [*map(_known, [estimators] if isinstance(estimators, str) else estimators), *beside]
-    models = own | {name: _candidate(name, X, options, settings) for name in names if name not in own}
-    if not models:
-        raise out_of_range("estimators", "names of at least one candidate", [])
-    not_tried = {name: why for name, why in unfit.items() if name not in models}
-    if estimators is not None:
-        not_tried = {name: why for name, why in not_tried.items() if CANDIDATES[name].of_sklearn}
-    return models, not_tried
+    X: RowsLike,
+    estimators: Iterable[str] | Mapping[str, Estimator] | None,
+    sklearn: bool,
+    options: Params,
+    settings: Params,
+) -> dict[str, Estimator]:
+    """Return the classifiers to compare, unfitted."""
+    facts = facts_of(X, options.get("text", ()))
+    usual = [name for name, each in CANDIDATES.items() if each.suits(facts)]
+    named = [name for name in usual if not CANDIDATES[name].of_sklearn] if estimators is None else list(estimators)
+    own = estimators if isinstance(estimators, Mapping) else {}
+    names = [*named, *(name for name in usual if sklearn and CANDIDATES[name].of_sklearn)]
+    wrong = [name for name in names if name not in CANDIDATES and name not in own]
+    if wrong or not names:
+        raise VotronError(
+            f"The 'estimators' parameter of compare must be among {joined(CANDIDATES)}, or a dict of classifiers. "
+            f"Got {wrong[0] if wrong else names!r} instead.",
+            parameter="estimators",
+        )
+    return {
+        name: _own(own[name], X, options, settings) if name in own else _candidate(name, X, options, settings)
+        for name in names
+    }
 
 
-def _entry(name: str, model: Estimator, sample_weight: Floats | None, class_weight: Any) -> Entry:
+def _entry(
+    name: str, model: Estimator, sample_weight: Floats | None, class_weight: str | Mapping[Label, float] | None
+) -> Entry:
     """Return a classifier with what there is to say of weights that it does not take."""
     entry = Entry(name, model)
     if class_weight is not None and "class_weight" not in entry.classifier.get_params():
@@ -213,36 +219,33 @@ def _entry(name: str, model: Estimator, sample_weight: Floats | None, class_weig
     return entry
 
 
-def _known(name: Any) -> str:
-    if not isinstance(name, str) or name not in CANDIDATES:
-        raise out_of_range("estimators", f"among {joined(CANDIDATES)}, or a dict of classifiers", name)
-    return name
-
-
-def _candidate(name: str, X: RowsLike, options: Params, settings: Params) -> Any:
+def _candidate(name: str, X: RowsLike, options: Params, settings: Params) -> Estimator:
     candidate = CANDIDATES[name]
     classifier = candidate.new(**settings)
     encoder = [] if _is_baseline(classifier) else _encoder(X, classifier, options)
     return _model([*encoder, *candidate.steps()], classifier)
 
 
-def _own(name: Any, estimator: Estimator, X: RowsLike, options: Params, settings: Params) -> Any:
+def _own(estimator: Estimator, X: RowsLike, options: Params, settings: Params) -> Estimator:
     """Return a classifier of the user's, behind an encoder if it is no pipeline; parameters that are None are set."""
-    if not isinstance(estimator, BaseEstimator) or not hasattr(estimator, "predict"):
-        raise out_of_range("estimators", f"classifiers, as {name!r} is not", estimator)
-    made: Any = clone(estimator)
+    if not isinstance(estimator, BaseEstimator):
+        raise VotronError(
+            f"The 'estimators' parameter of compare must have classifiers as values. Got {estimator!r} instead.",
+            parameter="estimators",
+        )
+    made = clone(estimator)
     classifier = classifier_of(made)
     open_ones = [each for each, value in classifier.get_params(deep=False).items() if value is None]
     classifier.set_params(**{each: value for each, value in settings.items() if each in open_ones})
     return made if hasattr(made, "steps") else _model(_encoder(X, made, options), made)
 
 
-def _encoder(X: RowsLike, classifier: Estimator, options: Params) -> list[tuple[str, Any]]:
+def _encoder(X: RowsLike, classifier: Estimator, options: Params) -> list[tuple[str, Estimator]]:
     """Return the step that turns rows into vectors, as ``votron train`` has it."""
     usual = {"numeric": None, "text_features": None, "dates": None} if is_frame(X) else {}
     encoder = encoder_for(X, classifier, **{**usual, **options})
     return [] if encoder is None else [("encoder", encoder)]
 
 
-def _model(steps: list[tuple[str, Any]], classifier: Estimator) -> Any:
+def _model(steps: list[tuple[str, Estimator]], classifier: Estimator) -> Estimator:
     return ClassifierPipeline([*steps, ("model", classifier)]) if steps else classifier

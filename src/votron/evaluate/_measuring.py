@@ -11,9 +11,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import count
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -27,8 +25,6 @@ from votron.errors import VotronError
 from votron.evaluate._rows import LabelledRows
 from votron.evaluate.scores import Score
 from votron.saving.models import save
-
-Callback = Callable[[int, int, str], None]
 
 _PREDICTED_AT_ONCE = 1000
 """Rows whose prediction is timed, at least: with the few of a small fold the time would be that of a call."""
@@ -53,12 +49,11 @@ class Entry:
     model: Estimator
     folds: list[Fold] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
-    did_not_converge: str = ""
     size: tuple[int | None, bool] | None = None
     left_out: str = ""
 
     @property
-    def classifier(self) -> Any:
+    def classifier(self) -> Estimator:
         """The classifier itself."""
         return classifier_of(self.model)
 
@@ -80,26 +75,16 @@ def run(
                     for split in repeat if not entry.left_out else ():
                         if time.monotonic() > end:
                             return "out of time"
-                        fold = _measured(entry, rows, split, score)
-                        if fold is None:
+                        try:
+                            measured.append(_measured(entry, rows, split, score))
+                        except Exception as error:  # of anybody's class: the others go on
+                            entry.left_out = _reason(error)
                             break
-                        measured.append(fold)
                         report(entry.name)
                     entry.folds += measured
     except KeyboardInterrupt:
         return "interrupted"
     return ""
-
-
-def reporter(callback: Callback | None, total: int) -> Callable[[str], None]:
-    """Return a function that tells the callback of each fit that is done."""
-    done = count(1)
-
-    def report(name: str) -> None:
-        if callback is not None:
-            callback(next(done), total, name)
-
-    return report
 
 
 @contextmanager
@@ -116,8 +101,7 @@ def _ctrl_c_at_once() -> Iterator[None]:
         signal.signal(signal.SIGINT, usual)
 
 
-def _measured(entry: Entry, rows: LabelledRows, split: tuple[Index, Index], score: Score) -> Fold | None:
-    """Return what is measured on a fold; None where the classifier fails, which is then left out."""
+def _measured(entry: Entry, rows: LabelledRows, split: tuple[Index, Index], score: Score) -> Fold:
     weights = None if rows.scoring is None else rows.scoring[split[1]]
 
     def scores(model: Estimator, X: RowsLike, y: Array) -> dict[str, float]:
@@ -127,23 +111,13 @@ def _measured(entry: Entry, rows: LabelledRows, split: tuple[Index, Index], scor
     if rows.weight is not None:
         prefix = f"{entry.model.steps[-1][0]}__" if hasattr(entry.model, "steps") else ""
         params = {f"{prefix}sample_weight": rows.weight}
-    try:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            found = cross_validate(
-                entry.model,
-                rows.X,
-                rows.y,
-                cv=[split],
-                scoring=scores,
-                params=params,
-                return_estimator=True,
-                error_score="raise",
-            )
-    except Exception as error:  # of anybody's class: the others go on
-        entry.left_out = _reason(error)
-        return None
-    _remember(entry, caught, found["estimator"][0])
+    how = {"params": params, "return_estimator": True, "error_score": "raise"}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = cross_validate(entry.model, rows.X, rows.y, cv=[split], scoring=scores, **how)
+    if any(issubclass(each.category, ConvergenceWarning) for each in caught):
+        entry.remarks.append("It did not converge.")
+    entry.size = entry.size or _size_of(found["estimator"][0])
     return Fold(float(found["test_score"][0]), float(found["fit_time"][0]), float(found["test_predict"][0]))
 
 
@@ -155,26 +129,8 @@ def _predict_seconds(model: Estimator, X: RowsLike, n: int) -> float:
     return (time.perf_counter() - start) * _PREDICTED_AT_ONCE / len(predicted)
 
 
-def _remember(entry: Entry, caught: Sequence[warnings.WarningMessage], model: Estimator) -> None:
-    """Keep the first warning that a fit did not converge, and the size of the first model."""
-    said = [str(each.message) for each in caught if issubclass(each.category, ConvergenceWarning)]
-    if said and not entry.did_not_converge:
-        entry.did_not_converge = shortened(on_one_line(said[0]).split(". ")[0].removesuffix("."), _LONGEST) + "."
-    if not entry.size:
-        entry.size = size_of(model)
-
-
-def size_of(model: Estimator) -> tuple[int | None, bool]:
-    """Return the bytes of a fitted model, and whether they are those of a model file: others are pickled.
-
-    Of a model that cannot be stored, such as one with a function without a name, there are none.
-
-    Examples
-    --------
-    >>> from sklearn.preprocessing import FunctionTransformer
-    >>> size_of(FunctionTransformer(lambda X: X))
-    (None, False)
-    """
+def _size_of(model: Estimator) -> tuple[int | None, bool]:
+    """Return the bytes of a fitted model, and whether they are those of a model file: others are pickled."""
     try:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "model.votron")

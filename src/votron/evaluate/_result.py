@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -18,30 +18,10 @@ from votron.evaluate.statistics import Difference, corrected_interval, differenc
 if TYPE_CHECKING:
     from votron.plots import ComparisonDisplay
 
-_MUCH_FASTER = 1.5
-"""From which ratio of times on it is worth a word."""
-_MANY = 5
-"""Names above which a sentence does not list them."""
-
 
 @dataclass(frozen=True)
 class ComparisonRow:
     """What was measured of one classifier, fold by fold.
-
-    Attributes
-    ----------
-    name, estimator : str
-        Its name, and the class of the classifier.
-    scores : tuple of float
-        The score on the held-out rows of each fold.
-    train_seconds, predict_seconds : tuple of float
-        Seconds for training on each fold, and for predicting 1,000 rows, both with the encoding of tables.
-    n_bytes : int or None
-        The size of the model of the first fold; None if it cannot be stored.
-    is_file : bool
-        Whether that is the size of a model file; otherwise the model was pickled.
-    remarks : tuple of str
-        Warnings of training, each once.
 
     Examples
     --------
@@ -53,12 +33,18 @@ class ComparisonRow:
 
     name: str
     estimator: str
+    """Its name, and the class of the classifier."""
     scores: tuple[float, ...]
+    """The score on the held-out rows of each fold."""
     train_seconds: tuple[float, ...]
     predict_seconds: tuple[float, ...]
+    """Seconds for training on each fold, and for predicting 1,000 rows, both with the encoding of tables."""
     n_bytes: int | None
+    """The size of the model of the first fold; None if it cannot be stored."""
     is_file: bool
+    """Whether that is the size of a model file; otherwise the model was pickled."""
     remarks: tuple[str, ...] = ()
+    """Warnings of training, each once."""
 
     @property
     def score(self) -> float:
@@ -80,35 +66,6 @@ class ComparisonRow:
 class Comparison:
     """Classifiers on the same folds, the best first, and which of their differences are noise.
 
-    Attributes
-    ----------
-    rows : tuple of ComparisonRow
-        All that finished these folds, the best first.
-    score_name : str
-        The score that they are compared by.
-    left_out : dict of str
-        Those that did not finish, and why.
-    folds, repeats, random_state : int
-        How the rows were split.
-    n_rows, n_used : int
-        Rows of the data with a weight above 0, and how many of them were drawn for the folds.
-    n_threads : int
-        Threads of each classifier.
-    confidence : float
-        Of the intervals; of the verdicts on all pairs together; and of those on the baseline.
-    weighted : bool
-        Whether rows count by weights.
-    seconds : float
-        How long it all took.
-    stopped : str
-        "interrupted" or "out of time" if not all are finished; else empty.
-    not_tried : dict of str
-        The usual candidates that do not suit the data and were not asked for, and why.
-    baseline : str or None
-        The name of the one that always says the most frequent class, if it is among them.
-    repeats_asked : int
-        Repeats that were asked for, of which ``repeats`` were finished by all.
-
     Examples
     --------
     >>> from sklearn.datasets import load_iris
@@ -121,21 +78,32 @@ class Comparison:
     """
 
     rows: tuple[ComparisonRow, ...]
+    """All that finished these folds, the best first."""
     score_name: str
+    """The score that they are compared by."""
     left_out: dict[str, str]
+    """Those that did not finish, and why."""
     folds: int
     repeats: int
     random_state: int
+    """How the rows were split."""
     n_rows: int
     n_used: int
+    """Rows of the data with a weight above 0, and how many of them were drawn for the folds."""
     n_threads: int
+    """Threads of each classifier."""
     confidence: float = 0.95
+    """Of the intervals; of the verdicts on all pairs together; and of those on the baseline."""
     weighted: bool = False
+    """Whether rows count by weights."""
     seconds: float = 0.0
+    """How long it all took."""
     stopped: str = ""
-    not_tried: dict[str, str] = field(default_factory=dict)
+    """"interrupted" or "out of time" if not all are finished; else empty."""
     baseline: str | None = None
+    """The name of the one that always says the most frequent class, if it is among them."""
     repeats_asked: int = 0
+    """Repeats that were asked for, of which ``repeats`` were finished by all."""
 
     @property
     def score(self) -> Score:
@@ -157,7 +125,7 @@ class Comparison:
     @property
     def _counts_rows(self) -> bool:
         """Whether one row more that is right adds the same to every score."""
-        return self.score.counts_rows and not self.weighted
+        return self.score_name == "accuracy" and not self.weighted
 
     def interval(self, name: str) -> tuple[float, float]:
         """Return the interval of a classifier's score.
@@ -221,8 +189,8 @@ class Comparison:
     def _cells(self, *, short: bool = False) -> list[list[str]]:
         """Return the table as rows of text, the head first; ``short`` leaves out by how much noise is behind."""
         points = ", points" if self.score.is_share and not short else ""
-        shown = [["", self.score_name, f"{100 * self.confidence:g} % interval", f"behind{points}"]]
-        shown[0] += ["train", "predict", "size"]
+        head = ["", self.score_name, f"{100 * self.confidence:g} % interval", f"behind{points}"]
+        shown = [[*head, "train", "predict", "size"]]
         for row in self.rows:
             gap = self.difference(row.name)
             behind = self.score.interval_in_words(gap.low, gap.high)
@@ -241,13 +209,9 @@ class Comparison:
     def remarks(self) -> list[str]:
         """Return which classifiers are missing and why, and warnings of training, in sentences."""
         found = [f"Left out: {name}. {why}" for name, why in self.left_out.items()]
-        if self.not_tried:
-            reasons = ", ".join(f"{name} ({why})" for name, why in self.not_tried.items())
-            found.append(f"Not compared unless named: {reasons}.")
         if self.repeats < self.repeats_asked:
             found.append(f"Compared by {self.repeats} of {self.repeats_asked} repeats, which all have finished.")
-        said = dict.fromkeys(remark for row in self.rows for remark in row.remarks)
-        return found + [f"{joined(row.name for row in self.rows if each in row.remarks)}: {each}" for each in said]
+        return found + [f"{row.name}: {remark}" for row in self.rows for remark in row.remarks]
 
     def summary(self) -> list[str]:
         r"""Return what the table comes to, in a few sentences.
@@ -258,47 +222,22 @@ class Comparison:
         >>> scores = {"a": (0.9, 0.8, 0.9), "b": (0.9, 0.9, 0.7)}
         >>> rows = tuple(ComparisonRow(n, "Any", s, (1.0,) * 3, (0.1,) * 3, 10, False) for n, s in scores.items())
         >>> print("\n".join(Comparison(rows, "accuracy", {}, 3, 1, 0, 60, 60, 1).summary()))
-        Neither can be told from the other on these 60 rows: the difference may be noise.
-        More rows or repeats would tell more.
+        The 2 best cannot be told apart on these 60 rows: the differences may be noise.
         """
         if len(self.rows) < 2:
             return []
-        more = ["More rows or repeats would tell more."] if len(self.as_good()) > 1 else []
-        return [self._on_the_best(), *self._on_speed(), *self._on_the_baseline(), *more]
-
-    def _on_the_best(self) -> str:
         good, rows = self.as_good(), f"on these {counted(self.n_used, 'row')}"
-        if len(good) == 1:
-            return f"{self.best.name} is better than all others {rows}, by more than noise."
-        if len(good) == len(self.rows) == 2:
-            return f"Neither can be told from the other {rows}: the difference may be noise."
-        if len(good) == len(self.rows):
-            return f"None of the {len(good)} can be told from the best {rows}: all differences may be noise."
-        others = joined(good[1:]) if len(good) <= _MANY else f"{len(good) - 1} others"
-        are = "are" if len(good) > 2 else "is"
-        return f"{others} {are} as good as {self.best.name} as far as can be told {rows}: the differences may be noise."
-
-    def _on_speed(self) -> list[str]:
-        """Return which of the good ones is much faster than the best."""
-        fastest = min((self._row(name) for name in self.as_good()), key=lambda row: row.train_time)
-        ratio = self.best.train_time / max(fastest.train_time, 1e-9)
-        if fastest.name in (self.best.name, self.baseline) or ratio < _MUCH_FASTER:
-            return []
-        return [f"The fastest of them to train is {fastest.name}, {ratio:.2g} times as fast as {self.best.name}."]
-
-    def _on_the_baseline(self) -> list[str]:
-        """Return which classifiers are no better than the most frequent class."""
-        if self.baseline is None:
-            return []
-        names = [row.name for row in self.rows if row.name != self.baseline]
-        ahead = {name: self.differences[name, self.baseline] for name in names}
-        no_better = [name for name, gap in ahead.items() if gap.is_noise or gap.mean < 0]
-        if not no_better:
-            return []
-        if len(no_better) == len(names):
-            return ["None is clearly better than always saying the most frequent class."]
-        are = "is" if len(no_better) == 1 else "are"
-        return [f"Of these, {joined(no_better)} {are} not clearly better than always saying the most frequent class."]
+        found = [f"{self.best.name} is better than all others {rows}, by more than noise."]
+        if len(good) > 1:
+            found = [f"The {len(good)} best cannot be told apart {rows}: the differences may be noise."]
+        if self.baseline is not None:
+            ahead = {
+                row.name: self.differences[row.name, self.baseline] for row in self.rows if row.name != self.baseline
+            }
+            no_better = [name for name, gap in ahead.items() if gap.is_noise or gap.mean < 0]
+            if no_better:
+                found.append(f"Not clearly better than always saying the most frequent class: {joined(no_better)}.")
+        return found
 
     def plot(self, ax: Axes = None) -> ComparisonDisplay:
         """Draw it; return the display."""
@@ -355,7 +294,6 @@ class Comparison:
             "as_good": self.as_good(),
             "candidates": self.records(),
             "left_out": self.left_out,
-            "not_tried": self.not_tried,
             "summary": self.summary(),
         }
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
-from numbers import Integral, Real
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,7 +12,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
-from votron._util.types import Array, Floats, Index, Labels, RowsLike
+from votron._util.types import Array, Floats, Index, Label, Labels, RowsLike
 from votron.errors import VotronError
 from votron.estimators import VotedPerceptronClassifier, _validation
 from votron.estimators._weights import weighed
@@ -34,19 +33,21 @@ class LabelledRows:
         return LabelledRows(_safe_indexing(self.X, at), self.y[at], weight, scoring)
 
 
-def checked_rows(X: RowsLike, y: Labels, sample_weight: ArrayLike | None, class_weight: Any) -> LabelledRows:
+def checked_rows(
+    X: RowsLike, y: Labels, sample_weight: ArrayLike | None, class_weight: str | Mapping[Label, float] | None
+) -> LabelledRows:
     """Return rows and labels, without those of weight 0."""
     y, n = np.asarray(y), _num_samples(X)
     if y.shape != (n,):
         raise VotronError(f"compare takes one label for each of the {n} rows of X. Got y of shape {y.shape} instead.")
-    weights = weighed(VotedPerceptronClassifier(class_weight=class_weight), y, sample_weight, scaled=True)
+    kept, scoring = weighed(VotedPerceptronClassifier(class_weight=class_weight), y, sample_weight, scaled=True)
     given = None if sample_weight is None else np.array(np.broadcast_to(sample_weight, n), dtype=np.float64)
-    if weights.kept is not None:
-        X, y = _safe_indexing(X, weights.kept), y[weights.kept]
-        given = None if given is None else given[weights.kept]
+    if kept is not None:
+        X, y = _safe_indexing(X, kept), y[kept]
+        given = None if given is None else given[kept]
     classes, _ = _validation.encode_labels(y)
     _validation.check_two_classes(classes, (n, getattr(X, "shape", (n, 1))[-1]))
-    return LabelledRows(X, y, given, weights.each)
+    return LabelledRows(X, y, given, scoring)
 
 
 def drawn_rows(rows: LabelledRows, max_rows: int | None, seed: int, folds: int) -> LabelledRows:
@@ -63,35 +64,21 @@ def drawn_rows(rows: LabelledRows, max_rows: int | None, seed: int, folds: int) 
     return rows.take(np.sort(np.concatenate(drawn)))
 
 
-def check_splitting(*, folds: Any, repeats: Any, random_state: Any, max_rows: Any, max_seconds: Any) -> None:
-    """Refuse numbers that no cross-validation can be meant with."""
-    numbers = [("folds", folds, 2), ("repeats", repeats, 1), ("random_state", random_state, 0)]
-    for name, value, least in numbers + ([] if max_rows is None else [("max_rows", max_rows, 4)]):
-        if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-            raise out_of_range(name, f"an int of at least {least}", value)
-    if max_seconds is not None and not (isinstance(max_seconds, Real) and float(max_seconds) > 0):
-        raise out_of_range("max_seconds", "a positive number or None", max_seconds)
-
-
-def out_of_range(name: str, allowed: str, value: Any) -> VotronError:
-    """Return the error about a parameter."""
-    return VotronError(
-        f"The {name!r} parameter of compare must be {allowed}. Got {value!r} instead.",
-        parameter=name,
-    )
-
-
 def stratified_splits(y: Array, folds: int, seed: int) -> list[tuple[Index, Index]]:
     """Return for each fold the rows to learn from and those to predict."""
     classes, counts = np.unique(y, return_counts=True)
     if counts.min() < 2:
         rare = classes.tolist()[counts.argmin()]
         raise VotronError(
-            "Cross-validation needs at least two rows of every class, one to learn from and one to predict. "
-            f"Got one row of class {rare!r} instead: leave it out, or give it the label of another class."
+            f"Cross-validation needs at least two rows of every class. Got one row of class {rare!r} instead: "
+            "leave it out, or give it the label of another class."
         )
     if counts.max() < folds:
-        raise out_of_range("folds", f"at most {counts.max()}, the rows of the largest class", folds)
+        raise VotronError(
+            f"The 'folds' parameter of compare must be at most {counts.max()}, the rows of the largest class. "
+            f"Got {folds} instead.",
+            parameter="folds",
+        )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # a class with fewer rows than folds is in some of them only
         return list(StratifiedKFold(folds, shuffle=True, random_state=seed).split(np.zeros(len(y)), y))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
+from scipy.special import betaincinv
+from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
 
 from votron._util.text import counted, on_one_line, percent, shortened
-from votron._util.types import Array, Classes, Floats, Index, Params
+from votron._util.types import Array, Classes, Floats, Index, Label, Params
 
 _RARE = 0.1
 """Share of the rows below which a class may be rare; of many classes, below half of what each would have."""
@@ -31,15 +32,11 @@ class Confusion:
     """
 
     def __init__(self) -> None:
-        self.counts: Counter[tuple[Any, Any]] = Counter()
+        self.counts: Counter[tuple[Label, Label]] = Counter()
 
     def add(self, true: Array, predicted: Array) -> None:
         """Count a batch."""
-        labels, codes = np.unique(np.concatenate([true, predicted]), return_inverse=True)
-        names, m = labels.tolist(), len(labels)
-        found, counts = np.unique(codes[: len(true)] * m + codes[len(true) :], return_counts=True)
-        for code, count in zip(found.tolist(), counts.tolist(), strict=True):
-            self.counts[names[code // m], names[code % m]] += count
+        self.counts.update(zip(true.tolist(), predicted.tolist(), strict=True))
 
     @property
     def n(self) -> int:
@@ -49,7 +46,7 @@ class Confusion:
     @property
     def wrong(self) -> int:
         """Rows with a wrong prediction."""
-        return sum(count for (true, predicted), count in self.counts.items() if true != predicted)
+        return sum(count for _, _, count in self.largest())
 
     @property
     def error(self) -> float:
@@ -60,23 +57,19 @@ class Confusion:
         """Return the exact interval for the error."""
         return clopper_pearson(self.wrong, self.n, confidence)
 
-    def labels(self, classes: Classes) -> list[Any]:
+    def labels(self, classes: Classes) -> list[Label]:
         """Return a model's labels, and those of the data that it has never seen."""
-        known: list[Any] = classes.tolist()
+        known: list[Label] = classes.tolist()
         return known + sorted({true for true, _ in self.counts} - set(known), key=str)
 
-    def matrix(self, labels: list[Any]) -> Index:
+    def matrix(self, labels: list[Label]) -> Index:
         """Return the counts, a row for each true label and a column for each predicted one."""
-        from sklearn.metrics import confusion_matrix
+        return np.asarray(confusion_matrix(*self._as_rows(), labels=labels, sample_weight=list(self.counts.values())))
 
-        return np.asarray(confusion_matrix(*self._as_rows(), labels=labels, sample_weight=self._weights))
-
-    def by_class(self, labels: list[Any]) -> list[Params]:
+    def by_class(self, labels: list[Label]) -> list[Params]:
         """Return precision, recall, F1 and the number of rows of each label; None for 0/0."""
-        from sklearn.metrics import precision_recall_fscore_support
-
         columns: list[Floats] = precision_recall_fscore_support(
-            *self._as_rows(), labels=labels, sample_weight=self._weights, zero_division=np.nan
+            *self._as_rows(), labels=labels, sample_weight=list(self.counts.values()), zero_division=np.nan
         )
         found = []
         for label, *shares, rows in zip(labels, *(column.tolist() for column in columns), strict=True):
@@ -85,16 +78,12 @@ class Confusion:
             found.append({"label": label, **known, "rows": int(rows)})
         return found
 
-    def _as_rows(self) -> tuple[list[Any], list[Any]]:
+    def _as_rows(self) -> tuple[list[Label], list[Label]]:
         """Return true and predicted labels, each pair once, as scikit-learn's metrics take them with weights."""
         true, predicted = zip(*self.counts, strict=True)
         return list(true), list(predicted)
 
-    @property
-    def _weights(self) -> list[int]:
-        return list(self.counts.values())
-
-    def means(self, labels: list[Any]) -> dict[str, float]:
+    def means(self, labels: list[Label]) -> dict[str, float]:
         """Return balanced accuracy and macro F1: means of recall and F1 over the labels that have one."""
         rows = self.by_class(labels)
         names = {"balanced_accuracy": "recall", "macro_f1": "f1"}
@@ -102,13 +91,13 @@ class Confusion:
             name: float(np.mean([row[each] for row in rows if row[each] is not None])) for name, each in names.items()
         }
 
-    def largest(self) -> list[tuple[Any, Any, int]]:
+    def largest(self) -> list[tuple[Label, Label, int]]:
         """Return true label, predicted label and count of wrong predictions, the most frequent first."""
         found = [(*key, count) for key, count in self.counts.items() if key[0] != key[1]]
         return sorted(found, key=lambda entry: (-entry[2], str(entry[0]), str(entry[1])))
 
-    def _rows_of_labels(self) -> Counter[Any]:
-        rows: Counter[Any] = Counter()
+    def _rows_of_labels(self) -> Counter[Label]:
+        rows: Counter[Label] = Counter()
         for (true, _), count in self.counts.items():
             rows[true] += count
         return rows
@@ -130,23 +119,15 @@ class Confusion:
         return {"label": label, "rows": rows[label], "found": self.counts[label, label], "rare": rare}
 
 
-def rarest_in_words(rarest: Mapping[str, Any], *, weighed: bool) -> str:
-    """Return how many rows of the rarest class are found, where it is rare, or classes were ``weighed``; else "".
-
-    The error of all rows says little then: it is small for whoever never names that class.
-
-    Examples
-    --------
-    >>> rarest_in_words({"label": "yes", "rows": 20, "found": 15, "rare": True}, weighed=False)
-    "15 of 20 rows of 'yes', the rarest class, are found"
-    """
+def rarest_in_words(rarest: Mapping[str, Label], *, weighed: bool) -> str:
+    """Return how many rows of the rarest class are found, where it is rare, or classes were ``weighed``; else ""."""
     if not (rarest["rare"] or weighed):
         return ""
     found, rows, name = rarest["found"], rarest["rows"], shortened(on_one_line(str(rarest["label"])))
     return f"{found:,} of {counted(rows, 'row')} of '{name}', the rarest class, {'is' if rows == 1 else 'are'} found"
 
 
-def beside_majority(wrong: int, majority: Mapping[str, Any], *, by_error: bool = False) -> str:
+def beside_majority(wrong: int, majority: Mapping[str, Label], *, by_error: bool = False) -> str:
     """Return the majority's error in words, and whether a model with so many errors is no better.
 
     Where more is said than the error, it is no better ``by_error`` alone.
@@ -169,8 +150,6 @@ def clopper_pearson(wrong: int, n: int, confidence: float = 0.95) -> tuple[float
     (0.0, 0.0362)
     """
     # binomtest(wrong, n).proportion_ci(confidence, "exact") searches for the same ends, slower and less exactly.
-    from scipy.special import betaincinv
-
     tail = (1 - confidence) / 2
     low = 0.0 if wrong == 0 else float(betaincinv(wrong, n - wrong + 1, tail))
     high = 1.0 if wrong == n else float(betaincinv(wrong + 1, n - wrong, 1 - tail))

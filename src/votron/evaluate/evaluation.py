@@ -1,9 +1,9 @@
-"""What a classifier gets right and wrong on labelled rows, counted batch by batch, so that data may exceed memory."""
+"""What a classifier gets right and wrong on labelled rows, batch by batch: only scores and labels are kept."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from itertools import starmap
 
 import numpy as np
 
@@ -15,12 +15,10 @@ from votron._util.types import Array, Estimator, Floats, Label, Labels, Params, 
 from votron.errors import VotronError
 from votron.estimators._probabilities import ProbabilisticClassifier
 from votron.evaluate.confusion import Confusion, beside_majority, clopper_pearson, rarest_in_words
-from votron.evaluate.scores import mean_auc, without_scores
+from votron.evaluate.scores import has_class_scores, mean_auc
 from votron.plots.training import RulesOverTime, has_moments, rule_words
 from votron.rules.base import rules_that_differ
 
-_MOST_KEPT = 1 << 24
-"""Numbers, rows times classes, up to which scores are kept for curves and the area under them."""
 _MOST_CLASSES = 20
 """Classes up to which the confusion matrix is written, where it is not too wide."""
 _MOST_CONFUSIONS = 15
@@ -87,87 +85,69 @@ class Evaluation:
                 message = f"Several rules are for models that keep their record. Got a {kind} instead."
                 raise VotronError(message, parameter="all_rules")
             self.rules = rules_at_the_end(self.classifier)
-        self._log_loss = 0.0
-        self._probability_sums: Floats | None = None
-        self._scores: list[Floats] | None = []
-        self._known: list[Array] = []
-        self._sure: list[Floats] = []
+        self._logs: list[Floats] = []
+        self._scores: list[Floats] = []
+        self._true: list[Array] = []
         self._right: list[Array] = []
 
     def add(self, X: RowsLike, y: Labels) -> Array:
         """Predict a batch and count it; return the predicted labels."""
         X, y, model = rows_for_classifier(self.model, X), np.asarray(y), self.classifier
-        known = y[:, None] == np.asarray(model.classes_)
+        predicted: Array
         logs = _log_probabilities(model, X)
-        if logs is None:
-            predicted = np.asarray(model.predict(X))
-            scores = None if without_scores(model) else np.asarray(model.decision_function(X))
+        if logs is not None:
+            self._logs.append(logs)
+        elif has_class_scores(model):
+            self._scores.append(np.asarray(model.decision_function(X)))
+        if logs is not None and self.threshold is not None:
+            predicted = np.asarray(model.classes_)[(logs[:, 1] >= np.log(self.threshold)).astype(int)]
+        elif logs is not None and isinstance(
+            model, ProbabilisticClassifier
+        ):  # they predict the label with the largest probability
+            predicted = np.asarray(model.classes_)[logs.argmax(axis=1)]
         else:
-            ours = isinstance(model, ProbabilisticClassifier)  # which predict the label with the largest probability
-            predicted = np.asarray(model.classes_[logs.argmax(axis=1)] if ours else model.predict(X))
-            scores = logs
-            if self.threshold is not None:
-                predicted = np.asarray(model.classes_)[(logs[:, 1] >= np.log(self.threshold)).astype(int)]
-            self._add_probabilities(logs, known, predicted == y)
-        self._keep_scores(scores, known)
+            predicted = np.asarray(model.predict(X))
+        self._true.append(y)
+        self._right.append(predicted == y)
         self.counts.add(y, predicted)
         if self.rules is not None:
             self.rules.add(X, y)
         return predicted
 
-    def _add_probabilities(self, logs: Floats, known: Array, right: Array) -> None:
-        shares = np.exp(logs)
-        sums = np.stack([shares.sum(axis=0), (shares * (1 - shares)).sum(axis=0)])
-        self._probability_sums = sums if self._probability_sums is None else self._probability_sums + sums
-        self._log_loss -= float(logs[known].sum()) if known.any(axis=1).all() else -np.inf
-        self._sure.append(shares.max(axis=1))
-        self._right.append(right)
-
-    def _keep_scores(self, scores: Floats | None, known: Array) -> None:
-        """Keep scores for curves, of two classes those of the second, while they are few enough."""
-        if self._scores is None:
-            return
-        known = known[:, 1:] if known.shape[1] == 2 else known
-        if scores is not None and scores.ndim == 2 and scores.shape[1] == 2:
-            scores = scores[:, 1:]
-        if scores is None or sum(each.size for each in self._scores) + scores.size > _MOST_KEPT:
-            self._scores, self._known = None, []
-            return
-        scores = scores.reshape(len(known), -1)
-        if scores.shape == known.shape:  # others are those of pairs of classes
-            self._scores.append(scores)
-            self._known.append(known)
-
     # -- what was found ------------------------------------------------------------------------------------------------
 
     @property
-    def labels(self) -> list[Any]:
+    def labels(self) -> list[Label]:
         """The model's labels, and those of the data that it has never seen."""
         return self.counts.labels(self.classes)
 
     @property
     def log_loss(self) -> float | None:
         """The mean log-loss, where there are probabilities, of labels that the model knows."""
-        known = self._probability_sums is not None and np.isfinite(self._log_loss)
-        return self._log_loss / self.counts.n if known else None
+        known, logs = self._known(), np.concatenate(self._logs or [np.zeros((0, 0))])
+        return -float(logs[known].sum()) / len(known) if self._logs and known.any(axis=1).all() else None
 
     @property
     def auc(self) -> float | None:
         """The area under the ROC curve: of several classes the mean of each that occurs, against the rest."""
-        return mean_auc(np.concatenate(self._known), np.concatenate(self._scores)) if self._scores else None
+        batches, known = self._logs or self._scores, self._known()
+        if not batches:
+            return None
+        scores = np.concatenate(batches).reshape(len(known), -1)
+        return mean_auc(known[:, -1:], scores[:, -1:]) if len(self.classes) == 2 else mean_auc(known, scores)
 
     def ranking(self) -> tuple[Array, Floats] | None:
         """Return of two classes whether rows are of the second, and their scores for it; None where there are none."""
-        if not self._scores or self._scores[0].shape[1] != 1:
+        batches, known = self._logs or self._scores, self._known()[:, -1]
+        if not batches or len(self.classes) != 2 or not 0 < known.sum() < len(known):
             return None
-        known = np.concatenate(self._known)[:, 0]
-        return (known, np.concatenate(self._scores)[:, 0]) if 0 < known.sum() < len(known) else None
+        return known, np.concatenate(batches).reshape(len(known), -1)[:, -1]
 
     def sureness(self) -> tuple[Floats, Array]:
         """Return the largest probability of each row, and whether its label is right; nothing without probabilities."""
-        if not self._sure:
+        if not self._logs:
             return np.zeros(0), np.zeros(0, dtype=np.bool_)
-        return np.concatenate(self._sure), np.concatenate(self._right)
+        return np.exp(np.concatenate(self._logs).max(axis=1)), np.concatenate(self._right)
 
     def gaps(self) -> list[ClassGap]:
         """Return the classes whose mean probability differs from their share of the rows, the furthest first.
@@ -177,17 +157,21 @@ class Evaluation:
         allows, and by as much as matters. Of two classes, which are off by the same, the rarer one stands for both.
         Reference: D. Spiegelhalter, Statistics in Medicine 5 (1986), 421-433.
         """
-        if self._probability_sums is None:
+        if not self._logs:
             return []
-        n, rows = self.counts.n, {entry["label"]: entry["rows"] for entry in self.counts.by_class(self.labels)}
-        gaps = []
-        for label, total, variance in zip(self.classes.tolist(), *self._probability_sums.tolist(), strict=True):
-            gap = ClassGap(label, total / n, rows[label] / n)
-            if gap.matters and gap.size * n > _BY_CHANCE * variance**0.5:
-                gaps.append(gap)
+        p = np.exp(np.concatenate(self._logs))
+        far = _BY_CHANCE * np.sqrt((p * (1 - p)).sum(axis=0)) / len(p)
+        found = zip(self.classes.tolist(), p.mean(axis=0).tolist(), self._known().mean(axis=0).tolist(), strict=True)
+        gaps = [
+            gap for gap, chance in zip(starmap(ClassGap, found), far, strict=True) if gap.matters and gap.size > chance
+        ]
         if len(self.classes) == 2:
             return sorted(gaps, key=lambda gap: gap.share)[:1]
         return sorted(gaps, key=lambda gap: -gap.size)
+
+    def _known(self) -> Array:
+        """Return which class is the true label of each row."""
+        return np.asarray(np.concatenate(self._true)[:, None] == self.classifier.classes_)
 
     # -- for people and machines ---------------------------------------------------------------------------------------
 
@@ -200,21 +184,9 @@ class Evaluation:
         )
 
     def to_text(self, confidence: float = 0.95, width: int = 120, *, weighed: bool = False) -> str:
-        """Return errors, confusions and classes as lines of text.
+        """Return errors, confusions and classes as lines of at most so many characters.
 
-        Parameters
-        ----------
-        confidence : float, default=0.95
-            Of the intervals.
-        width : int, default=120
-            Characters of a line, above which the largest confusions are listed instead of all.
-        weighed : bool, default=False
-            Whether the model is known to be trained with weights, so that the rarest class matters.
-
-        Returns
-        -------
-        str
-            The text.
+        ``weighed`` tells that the model was trained with weights, so that the rarest class matters.
         """
         found, labels = self.counts, self.labels
         rarest = rarest_in_words(found.rarest, weighed=weighed or weighs_classes(self.classifier, {}))
@@ -246,7 +218,7 @@ class Evaluation:
             rows.append([rule_words(rule), percent(wrong / n), f"{wrong:,}", interval])
         return as_text(rows)
 
-    def _confusion_table(self, labels: list[Any], width: int) -> str:
+    def _confusion_table(self, labels: list[Label], width: int) -> str:
         """Return the matrix, or where that would be too wide the most frequent confusions."""
         if len(labels) <= _MOST_CLASSES:
             rows = [["true \\ predicted", *map(str, labels)]]
@@ -264,7 +236,7 @@ class Evaluation:
         more = f"\n... and {counted(left, 'other pair')} of labels" if left > 0 else ""
         return f"The largest confusions\n{as_text(rows, left=(0, 1))}{more}"
 
-    def _class_table(self, labels: list[Any]) -> str:
+    def _class_table(self, labels: list[Label]) -> str:
         rows = [["class", "precision", "recall", "F1", "rows"]]
         for entry in self.counts.by_class(labels):
             shares = ["-" if entry[name] is None else f"{entry[name]:.3f}" for name in ("precision", "recall", "f1")]
@@ -288,8 +260,8 @@ class Evaluation:
         }
         if self.rules is not None:
             document["rules"] = [
-                {"rule": rule, "normalize_vectors": normalised, **_numbers(int(wrong), self.rules.n, confidence)}
-                for (rule, normalised), (wrong,) in self.rules.wrong.items()
+                {"rule": rule[0], "normalize_vectors": rule[1], **_numbers(int(wrong), self.rules.n, confidence)}
+                for rule, (wrong,) in self.rules.wrong.items()
             ]
         return {name: value for name, value in document.items() if value is not None}
 
@@ -311,5 +283,4 @@ def _log_probabilities(model: Estimator, X: RowsLike) -> Floats | None:
         return None
     if isinstance(model, ProbabilisticClassifier):  # whose logarithms are exact where probabilities round to 0 or 1
         return np.asarray(model.predict_log_proba(X))
-    shares: Floats = np.asarray(model.predict_proba(X), dtype=np.float64)
-    return np.log(np.maximum(shares, np.finfo(np.float64).eps))
+    return np.asarray(np.log(np.maximum(model.predict_proba(X), np.finfo(np.float64).eps)))

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
 
 from votron._util.plotting import AGAINST, AXIS, FOR, IMAGE_SHAPES, MUTED, STYLE, plain, pyplot, title, write_name
 from votron._util.text import shortened
-from votron._util.types import Axes, Floats, Rows
+from votron._util.types import Axes, Floats, Index, Rows
 from votron.errors import VotronError
 from votron.explanations._text import headline, named, terms_to_draw
 
 if TYPE_CHECKING:
     from votron.explanations.explanation import Explanation, History, Terms
 
+_Bar = tuple[str, float, int]
+"""Name, share and slot of an example."""
 _LONGEST = 46
 _SPANS = 100
 _COLUMNS = 10
 
 
-def draw(found: Explanation, ax: Axes, image_shape: tuple[int, int] | None) -> Any:
+def draw(found: Explanation, ax: Axes, image_shape: tuple[int, int] | None) -> Axes:
     """Draw an explanation; see `Explanation.plot`."""
     plt = pyplot(screen=True)
     shape = _shape(found, image_shape)
@@ -77,13 +79,13 @@ def _note(terms: Terms) -> str:
 def _draw_columns(ax: Axes, found: Explanation) -> str:
     """Draw what the value of each column does to the score."""
     shown = sorted(found.columns[:_COLUMNS], key=lambda effect: -effect.change)
-    _bars(ax, [_cut(effect.name) for effect in shown], [effect.change for effect in shown])
+    _bars(ax, [shortened(effect.name, _LONGEST) for effect in shown], [effect.change for effect in shown])
     ax.set_xlabel(f"for {found.label} to the right", color=MUTED, fontsize=9.5)
     votes = "; below, the votes" if found.history else ""
     return f"What the score would lose with another row's value{votes}"
 
 
-def _bars(ax: Axes, names: list[str], lengths: list[float]) -> Any:
+def _bars(ax: Axes, names: list[str], lengths: list[float]) -> Index:
     """Draw bars from 0 to either side, the first above; return where they are."""
     where = np.arange(len(names))[::-1]
     ax.barh(where, lengths, color=[FOR if length > 0 else AGAINST for length in lengths], height=0.62)
@@ -97,10 +99,10 @@ def _bars(ax: Axes, names: list[str], lengths: list[float]) -> Any:
 
 
 def _draw_bars(ax: Axes, found: Explanation, terms: Terms, shape: tuple[int, int] | None) -> str:
-    bars: list[tuple[str, float, int]] = []
+    bars: list[_Bar] = []
     for positive in (True, False):
         for term in terms.side(positive):
-            bars.append((_bar_name(term, terms.kind), term.share, term.slot))
+            bars.append((shortened(named(term, terms.kind), _LONGEST), term.share, term.slot))
     where = _bars(ax, [name for name, _, _ in bars], [share for _, share, _ in bars])
     others = ", ".join(
         f"{n:,} other{'s' if n > 1 else ''} {side} it {share:+.3g}"
@@ -115,15 +117,7 @@ def _draw_bars(ax: Axes, found: Explanation, terms: Terms, shape: tuple[int, int
     return _note(terms)
 
 
-def _bar_name(term: Any, kind: str) -> str:
-    return _cut(named(term, kind))
-
-
-def _cut(name: str) -> str:
-    return shortened(name, _LONGEST)
-
-
-def _add_images(ax: Axes, found: Explanation, bars: Any, where: Any, shape: tuple[int, int]) -> None:
+def _add_images(ax: Axes, found: Explanation, bars: list[_Bar], where: Index, shape: tuple[int, int]) -> None:
     """Put each example's image beside the end of its bar, and the row's own into the corner."""
     span = max((abs(share) for _, share, _ in bars), default=1.0)
     for (_, share, slot), y in zip(bars, where, strict=True):
@@ -134,7 +128,9 @@ def _add_images(ax: Axes, found: Explanation, bars: Any, where: Any, shape: tupl
     _image(ax, _dense(found._pixels).reshape(shape), *corner, 54, coords="axes fraction")
 
 
-def _image(ax: Axes, image: Floats, at: Any, offset: Any, points: float, coords: str = "data") -> None:
+def _image(
+    ax: Axes, image: Floats, at: tuple[float, float], offset: tuple[float, float], points: float, coords: str = "data"
+) -> None:
     from matplotlib.offsetbox import AnnotationBbox, OffsetImage
 
     zoom = points / max(image.shape)

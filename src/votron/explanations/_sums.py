@@ -7,7 +7,7 @@ compared with, 0 for the others; of two classes there is one vector, and the mix
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -73,15 +73,15 @@ def dense_row(row: Rows) -> Floats:
 
 
 def sum_over_features(
-    row: Rows, coef: Any, intercept: Floats, divisor: Floats | None, mix: Floats, words: str, exact: bool = True
+    row: Rows, coef: Rows, intercept: Floats, divisor: Floats | None, mix: Floats, words: str, exact: bool = True
 ) -> Sum:
     """Return the score of one row as a sum over the features that are not 0 in it."""
     factors, divided_by = _mixed(mix, divisor)
     dense = dense_row(row)
     ids = np.flatnonzero(dense)
     used = np.flatnonzero(factors)
-    weights: Any = coef[used][:, ids]
-    weights = weights.toarray() if sp.issparse(weights) else np.asarray(weights)
+    some = coef[used][:, ids]
+    weights = some.toarray() if sp.issparse(some) else np.asarray(some)
     amounts = (factors[used] @ weights) * dense[ids]
     constant = float(factors @ intercept)
     return Sum("features", ids, amounts, dense[ids], constant, divided_by, words, exact)
@@ -111,7 +111,6 @@ class VectorSums:
 
     def __init__(self, vectors: Vectors, rule: str, normalized: bool) -> None:
         self.vectors, self.rule, self.normalized = vectors, RULES[rule], normalized
-        self.rule.check(vectors)
 
     def each(self, rows: Rows, mixes: Floats) -> Iterator[Sums]:
         """Yield for each row its sums over examples and features, and the vectors' course if that is its score."""
@@ -127,7 +126,7 @@ class VectorSums:
                 found.append(sum_over_features(rows[[i]], *weights, divisor, mix, words, exact))
             yield Sums(tuple(found), () if exact else self._courses(values, mix))
 
-    def _weights(self, account: Account) -> tuple[Any, Floats] | None:
+    def _weights(self, account: Account) -> tuple[Rows, Floats] | None:
         affine = self.vectors.kernel.affine()
         return None if affine is None else affine_weights(affine, self.vectors.support_rows, account.coefficients)
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from votron._util.text import counted, shortened
 from votron._util.text_tables import as_text as table
-from votron._util.types import Params
+from votron._util.types import Label, Params
 from votron.explanations.features import with_value
 
 if TYPE_CHECKING:
@@ -41,16 +41,12 @@ def as_text(found: Explanation) -> str:
     if found.history:
         parts.append(_history(found.history))
     parts += [_terms(each) for each in found.sums]
-    if unsaid := _unsaid(found):
-        parts.append(f"not shown above: {'; '.join(unsaid)}")
-    return "\n".join(parts)
-
-
-def _unsaid(found: Explanation) -> list[str]:
-    """Return what is missing in the row and is no term that is shown: a mean, once scaled, is 0 and adds nothing."""
     shown = {effect.column for effect in found.columns[:_SHOWN_COLUMNS] if effect.change}
     shown |= {term.column for term in found.features.largest} if found.features is not None else set()
-    return [words for column, words in found.missing.items() if column not in shown]
+    # A mean, once scaled, is 0 and adds nothing: a missing value need not be among the terms.
+    if unsaid := [words for column, words in found.missing.items() if column not in shown]:
+        parts.append(f"not shown above: {'; '.join(unsaid)}")
+    return "\n".join(parts)
 
 
 def _effects(found: Explanation) -> str:
@@ -92,7 +88,8 @@ def _terms(found: Terms) -> str:
     for positive in (True, False):
         total = found.amount_for if positive else found.amount_against
         for term in found.side(positive):
-            lines.append([_in_width(named(term, found.kind)), f"{term.share:+.3g}", _part(term.amount, total)])
+            name = shortened(named(term, found.kind), _LONGEST_NAME)
+            lines.append([name, f"{term.share:+.3g}", _part(term.amount, total)])
         n, share = found.others(positive)
         if n:
             words = f"{n:,} other{'s' if n > 1 else ''} {'for' if positive else 'against'}"
@@ -114,51 +111,37 @@ def named(term: Term, kind: str) -> str:
     return f"{term.name} ({term.label}){about}" if term.label else f"{term.name}{about}"
 
 
-def _in_width(text: str) -> str:
-    """Return what fits of a list, whole items if possible."""
-    if len(text) <= _LONGEST_NAME:
-        return text
-    whole = text[: _LONGEST_NAME - 3].rpartition(", ")[0]
-    return f"{whole}, ..." if len(whole) > _LONGEST_NAME / 2 else shortened(text, _LONGEST_NAME)
-
-
 # -- for machines -----------------------------------------------------------------------------------------------------
 
 
 def rows_of(found: Explanation) -> list[Params]:
     """Return a dict for each term, for the others together, and for each span of training that vectors voted in."""
     head = {"row": found.name, "label": plain(found.label), "against": plain(found.against)}
-    out = []
+    out: list[Params] = []
+
+    def add(kind: str, name: str, share: float, **known: object) -> None:
+        side = "for" if share > 0 else "against"
+        usual = {"index": -1, "of_label": "", "value": float("nan"), "missing": False}
+        out.append({**head, "kind": kind, "side": side, "name": name, **usual, **known, "share": share})
+
     for terms in found.sums:
         for positive in (True, False):
-            side = {"kind": terms.kind, "side": "for" if positive else "against"}
             for term in terms.side(positive):
-                known = {"name": term.name, "index": term.index, "of_label": term.label, "value": term.value}
-                out.append({**head, **side, **known, "share": term.share, "missing": term.missing})
+                known = {"index": term.index, "of_label": term.label, "value": term.value, "missing": term.missing}
+                add(terms.kind, term.name, term.share, **known)
             n, share = terms.others(positive)
             if n:
-                rest = {"name": "others", "index": -1, "of_label": "", "value": float("nan")}
-                out.append({**head, **side, **rest, "share": share})
+                add(terms.kind, "others", share)
         if terms.constant:
-            side = {"kind": terms.kind, "side": "for" if terms.constant > 0 else "against"}
-            rest = {"name": "intercept", "index": -1, "of_label": "", "value": 1.0}
-            out.append({**head, **side, **rest, "share": terms.constant / terms.divisor})
+            add(terms.kind, "intercept", terms.constant / terms.divisor, value=1.0)
     for effect in found.columns:
-        known = {"name": effect.name, "index": -1, "of_label": "", "value": float("nan")}
-        side = {"kind": "columns", "side": "for" if effect.change > 0 else "against"}
-        out.append({**head, **side, **known, "share": effect.change, "missing": effect.missing})
+        add("columns", effect.name, effect.change, missing=effect.missing)
     for history in found.history:
         n = _n_spans(history)
         for low, high, mean in history.spans(n):
             share = history.sign * mean / n
-            known = {
-                "name": f"epochs {low:.3g} to {high:.3g}",
-                "index": -1,
-                "of_label": str(history.label),
-                "value": mean,
-            }
-            out.append({**head, "kind": "vectors", "side": "for" if share > 0 else "against", **known, "share": share})
-    return [{**row, "missing": row.get("missing", False)} for row in out]
+            add("vectors", f"epochs {low:.3g} to {high:.3g}", share, of_label=str(history.label), value=mean)
+    return out
 
 
 def as_dict(found: Explanation) -> Params:
@@ -204,6 +187,6 @@ def _term_dict(term: Term, kind: str) -> Params:
     return {**head, "kernel": term.value, "label": term.label} | about
 
 
-def plain(value: Any) -> Any:
+def plain(value: Label) -> Label:
     """Return a label as Python has it."""
     return value.item() if isinstance(value, np.generic) else value

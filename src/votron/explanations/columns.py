@@ -29,18 +29,6 @@ _CELLS_AT_ONCE = 1 << 22
 class Effect:
     """What the value of one column does to a score.
 
-    Attributes
-    ----------
-    name : str
-        The column, and its value: of frames as it came, or that it is missing; of other rows where it is one feature.
-    column : str
-        The column alone.
-    change : float
-        By how much the score would fall, in the mean, with the value of another row: above 0 where it speaks for the
-        class that is explained.
-    missing : bool
-        Whether the row, which came in a frame, had no value there.
-
     Examples
     --------
     >>> import pandas as pd
@@ -52,9 +40,14 @@ class Effect:
     """
 
     name: str
+    """The column, and its value: of frames as it came, or that it is missing; of other rows where it is one feature."""
     column: str
+    """The column alone."""
     change: float
+    """By how much the score would fall, in the mean, with the value of another row: above 0 where it speaks for the
+    class that is explained."""
     missing: bool = False
+    """Whether the row, which came in a frame, had no value there."""
 
 
 class ColumnEffects:

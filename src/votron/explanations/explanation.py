@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, overload
+from typing import overload
 
 import numpy as np
 
 from votron._util.text import counted
-from votron._util.types import Axes, Floats, Index, Label, Params, Rows
+from votron._util.types import Axes, Floats, Frame, Index, Label, Params, Rows
 from votron.errors import VotronError
 from votron.explanations import _text
 from votron.explanations._sums import Sum
@@ -24,30 +24,6 @@ __all__ = ["Explanation", "Explanations", "History", "Term", "Terms"]
 class Term:
     """What one example or feature adds to a score.
 
-    Attributes
-    ----------
-    index : int
-        Row of the training data, or number of the feature.
-    name : str
-        What users call it.
-    amount : float
-        What it adds, before the sum is divided: a whole number where data and kernel values are.
-    share : float
-        What it adds to the score; above 0 it speaks for the class that is explained.
-    value : float
-        The kernel value of the example with the row, or the feature's value in the row: before the scaling of a
-        pipeline's last steps, as far back as each step can be undone, else as the classifier gets it.
-    label : str
-        Of an example: its class, as far as its mistakes tell, such as "3" or "not 3"; empty for features.
-    about : str
-        Of an example of named features: the columns that are largest in it, with their values; else empty.
-    slot : int
-        Of an example: its place among the support vectors; -1 for features.
-    column : str
-        Of a feature: the column that it was made of, where the row came in a frame; else empty.
-    missing : bool
-        Of a feature: whether the row had no value in that column, and ``value`` was filled in.
-
     Examples
     --------
     >>> Term(17, "row 17", 12.0, 0.4, 6.0, "3").share
@@ -55,40 +31,31 @@ class Term:
     """
 
     index: int
+    """Row of the training data, or number of the feature."""
     name: str
+    """What users call it."""
     amount: float
+    """What it adds, before the sum is divided: a whole number where data and kernel values are."""
     share: float
+    """What it adds to the score; above 0 it speaks for the class that is explained."""
     value: float
+    """The kernel value of the example with the row, or the feature's value in the row, in the units of the data as far
+    as the steps of a pipeline can be undone."""
     label: str = ""
+    """Of an example: its class, as far as its mistakes tell, such as "3" or "not 3"; empty for features."""
     about: str = ""
+    """Of an example of named features: the columns that are largest in it, with their values; else empty."""
     slot: int = -1
+    """Of an example: its place among the support vectors; -1 for features."""
     column: str = ""
+    """Of a feature: the column that it was made of, where the row came in a frame; else empty."""
     missing: bool = False
+    """Of a feature: whether the row had no value in that column, and ``value`` was filled in."""
 
 
 @dataclass(frozen=True)
 class Terms:
     """A score as a sum over examples or features: the largest terms, and all others together.
-
-    Attributes
-    ----------
-    kind : {"examples", "features"}
-        What the terms are.
-    words : str
-        Whose score it is, such as "the last vector".
-    exact : bool
-        Whether that score is the one that predicts. A vote is no sum over examples: theirs is then that of the mean of
-        the vectors.
-    largest : tuple of Term
-        The terms with the largest shares for the class, and those against it, the largest first.
-    n_for, n_against : int
-        Terms that speak for the class, and against it, the largest included.
-    amount_for, amount_against : float
-        What they add together.
-    constant : float
-        What the intercept adds; 0 without one.
-    divisor : float
-        What the sum of all amounts is divided by.
 
     Examples
     --------
@@ -101,15 +68,24 @@ class Terms:
     """
 
     kind: str
+    """What the terms are."""
     words: str
+    """Whose score it is, such as "the last vector"."""
     exact: bool
+    """Whether that score is the one that predicts. A vote is no sum over examples: theirs is then that of the mean of
+    the vectors."""
     largest: tuple[Term, ...]
+    """The terms with the largest shares for the class, and those against it, the largest first."""
     n_for: int
     n_against: int
+    """Terms that speak for the class, and against it, the largest included."""
     amount_for: float
     amount_against: float
+    """What they add together."""
     constant: float
+    """What the intercept adds; 0 without one."""
     divisor: float
+    """What the sum of all amounts is divided by."""
 
     @property
     def score(self) -> float:
@@ -131,21 +107,6 @@ class Terms:
 class History:
     """How the vectors of a class, one after another, scored a row: each step of training counts for the one alive.
 
-    Attributes
-    ----------
-    label : object
-        Whose vectors they are.
-    sign : float
-        1 where their scores speak for the class that is explained, -1 where they speak against it.
-    born : int array
-        After how many examples each vector was born.
-    survival : int array
-        How many steps it was alive.
-    credits : float array
-        What it adds for each of these: in a vote 1 or -1.
-    n_steps, n_examples : int
-        Length of training, and of an epoch.
-
     Examples
     --------
     >>> from sklearn.datasets import load_iris
@@ -158,12 +119,18 @@ class History:
     """
 
     label: Label
+    """Whose vectors they are."""
     sign: float
+    """1 where their scores speak for the class that is explained, -1 where they speak against it."""
     born: Index
+    """After how many examples each vector was born."""
     survival: Index
+    """How many steps it was alive."""
     credits: Floats
+    """What it adds for each of these: in a vote 1 or -1."""
     n_steps: int
     n_examples: int
+    """Length of training, and of an epoch."""
 
     @property
     def score(self) -> float:
@@ -190,34 +157,6 @@ class History:
 class Explanation:
     """Why one row has its label.
 
-    Attributes
-    ----------
-    row : int
-        Which row of the data that were given.
-    name : str
-        What users call it.
-    label : object
-        The class that is explained.
-    against : object or None
-        The class that it is compared with; None where its own score is explained.
-    predicted : object
-        The class that the model predicts.
-    score : float
-        The score of the class, minus that of the other: what is explained. Of two classes there is one score, positive
-        for the class that is explained.
-    rule : str
-        What the model scores by.
-    examples, features : Terms or None
-        The score, or what stands beside it, as a sum over training examples, and over features.
-    history : tuple of History
-        Where vectors vote: how they did, of the class and of the one that it is compared with.
-    columns : tuple of Effect
-        With a kernel that is not linear, of rows whose features have names: what the value of each column does to the
-        score, the largest effect first. They are computed when they are first asked for.
-    missing : dict of str to str
-        Columns without a value in the row, which came in a frame, with that and what was filled in, in words: such as
-        "Temp missing, taken as 65".
-
     Examples
     --------
     >>> from sklearn.datasets import load_iris
@@ -230,23 +169,38 @@ class Explanation:
     """
 
     row: int
+    """Which row of the data that were given."""
     name: str
+    """What users call it."""
     label: Label
-    against: Any
-    predicted: Any
+    """The class that is explained."""
+    against: Label | None
+    """The class that it is compared with; None where its own score is explained."""
+    predicted: Label
+    """The class that the model predicts."""
     score: float
+    """The score of the class, minus that of the other: what is explained. Of two classes there is one score, positive
+    for the class that is explained."""
     rule: str
+    """What the model scores by."""
     examples: Terms | None
     features: Terms | None
+    """The score, or what stands beside it, as a sum over training examples, and over features."""
     history: tuple[History, ...]
+    """Where vectors vote: how they did, of the class and of the one that it is compared with."""
     missing: Mapping[str, str] = field(default_factory=dict)
+    """Columns without a value in the row, which came in a frame, with that and what was filled in, in words: such as
+    "Temp missing, taken as 65"."""
     _effects: Callable[[], tuple[Effect, ...]] | None = None
-    _pixels: Any = None
-    _support: Any = None
+    _pixels: Rows = None
+    _support: Rows = None
 
     @cached_property
     def columns(self) -> tuple[Effect, ...]:
-        """What the value of each column does to the score."""
+        """What the value of each column does to the score, the largest effect first.
+
+        With a kernel that is not linear, of rows whose features have names.
+        """
         return () if self._effects is None else self._effects()
 
     def __getstate__(self) -> Params:
@@ -261,7 +215,7 @@ class Explanation:
         """Return a dict for each term that is shown, and for the others together: the rows of `to_frame`."""
         return _text.rows_of(self)
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> Frame:
         """Return the terms as a pandas DataFrame; see `Explanations.to_frame`."""
         return framed(self.rows())
 
@@ -269,21 +223,11 @@ class Explanation:
         """Return everything as plain numbers, text, lists and dicts, as JSON takes them."""
         return _text.as_dict(self)
 
-    def plot(self, ax: Axes = None, *, image_shape: tuple[int, int] | None = None) -> Any:
-        """Draw the largest terms, and beneath them how the vectors voted.
+    def plot(self, ax: Axes = None, *, image_shape: tuple[int, int] | None = None) -> Axes:
+        """Draw the largest terms, and beneath them how the vectors voted; on ``ax`` the terms alone.
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw the terms alone; by default a new figure, with the history where there is one.
-        image_shape : (int, int), optional
-            Height and width, where rows are images. Rows of 784 and of 64 features without names are taken for images
-            of 28 by 28 and 8 by 8 pixels.
-
-        Returns
-        -------
-        matplotlib Axes
-            What the terms were drawn on.
+        Rows of 784 and of 64 features without names are taken for images of 28 by 28 and 8 by 8 pixels, others by
+        their ``image_shape``.
         """
         from votron.explanations._plot import draw
 
@@ -341,15 +285,10 @@ class Explanations(Sequence[Explanation]):
         """Return a dict for each term of each row: the rows of `to_frame`."""
         return [row for each in self for row in each.rows()]
 
-    def to_frame(self) -> Any:
-        """Return all terms as a pandas DataFrame.
+    def to_frame(self) -> Frame:
+        """Return all terms as a pandas DataFrame, a row for each.
 
-        Returns
-        -------
-        pandas.DataFrame
-            With columns row, label, against, kind (examples, features or vectors), side (for or against), name, index,
-            of_label, value, share and missing (whether a value was filled in). The terms that are not named one by one
-            have the name "others", and the index -1.
+        Terms that are not named one by one have the name "others", and the index -1.
         """
         return framed(self.rows())
 
@@ -357,7 +296,7 @@ class Explanations(Sequence[Explanation]):
         """Return everything as plain numbers, text, lists and dicts, as JSON takes them."""
         return {"rows": [each.to_dict() for each in self]}
 
-    def plot(self, ax: Axes = None, *, image_shape: tuple[int, int] | None = None) -> Any:
+    def plot(self, ax: Axes = None, *, image_shape: tuple[int, int] | None = None) -> Axes:
         """Draw the only row; of several, draw each by itself: ``explanations[i].plot()``."""
         if len(self) != 1:
             raise VotronError(f"There are {len(self)} rows to draw: draw one, as in explanations[0].plot().")
@@ -370,12 +309,10 @@ class Explanations(Sequence[Explanation]):
         return f"<Explanations of {counted(len(self), 'row')}>"
 
 
-def framed(rows: list[Params]) -> Any:
+def framed(rows: list[Params]) -> Frame:
     """Return rows as a pandas DataFrame."""
-    try:
-        import pandas as pd
-    except ImportError as error:
-        raise VotronError("to_frame needs pandas: pip install pandas; rows() does without.") from error
+    import pandas as pd
+
     return pd.DataFrame(rows)
 
 

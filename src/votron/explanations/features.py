@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.frozen import FrozenEstimator
 
-from votron._util.frames import Frame, cell, columns_of, empty_cells, in_words, is_frame
+from votron._util.frames import cell, columns_of, empty_cells, in_words, is_frame
 from votron._util.pipelines import classifier_of, steps_before
 from votron._util.text import first_of, shortened
-from votron._util.types import Classes, Estimator, Floats, Index, Rows, RowsLike
+from votron._util.types import Classes, Estimator, Floats, Frame, Index, Label, Rows, RowsLike
 from votron.explanations._sums import dense_row
 from votron.tables.text import hashed_words
 
@@ -29,28 +29,19 @@ _SHOWN = 4
 
 @dataclass(eq=False)
 class Features:
-    """The features of rows: their names, their columns, and how to undo what was done to their values.
-
-    Attributes
-    ----------
-    names : list of str
-        What they are called.
-    columns : list of str
-        For each feature the column of the data that it was made of.
-    scale, offset : float arrays
-        What takes values back to what they were before they were scaled.
-    encoded : list of (Column, int) or None
-        For each feature the column of a TableEncoder that made it, and which of its features it is.
-    frame : DataFrame or None
-        The rows as they came.
-    """
+    """The features of rows: their names, their columns, and how to undo what was done to their values."""
 
     names: list[str]
+    """What they are called."""
     columns: list[str]
+    """For each feature the column of the data that it was made of."""
     scale: Floats
     offset: Floats
+    """What takes values back to what they were before they were scaled."""
     encoded: list[tuple[Column, int] | None] = field(default_factory=list)
+    """For each feature the column of a TableEncoder that made it, and which of its features it is."""
     frame: Frame | None = None
+    """The rows as they came."""
 
     @classmethod
     def called(cls, names: Sequence[str]) -> Features:
@@ -144,12 +135,8 @@ def with_value(name: str, value: float, column: str = "", missing: bool = False)
 # -- what steps do to features ----------------------------------------------------------------------------------------
 
 
-def features_after(steps: Sequence[Any], X: RowsLike | None = None) -> Features | None:
-    """Return the features that fitted steps make of rows X, or None where some have no names.
-
-    Scalers are undone; imputers and steps that choose features leave values as they are; after any other step its
-    values are the data.
-    """
+def features_after(steps: Sequence[Estimator], X: RowsLike | None = None) -> Features | None:
+    """Return the features that fitted steps make of rows X, in the units of the data; None where some have no names."""
     found: Features | None = None
     given = X
     for step in steps:
@@ -165,7 +152,7 @@ def features_after(steps: Sequence[Any], X: RowsLike | None = None) -> Features 
     return found
 
 
-def _after(step: Any, before: Features | None, X: RowsLike | None) -> Features | None:
+def _after(step: Estimator, before: Features | None, X: RowsLike | None) -> Features | None:
     if hasattr(step, "columns_"):
         return _encoded(step, X)
     if hasattr(step, "steps"):
@@ -214,7 +201,9 @@ def _encoded(encoder: Estimator, X: RowsLike | None) -> Features:
 # -- the weights of linear models -------------------------------------------------------------------------------------
 
 
-def strongest_features(model: Estimator, top: int = 10, *, first: int = 0) -> dict[Any, list[tuple[str, float]]] | None:
+def strongest_features(
+    model: Estimator, top: int = 10, *, first: int = 0
+) -> dict[Label, list[tuple[str, float]]] | None:
     """Return the features with the largest weights of each class, if a fitted model is linear.
 
     Parameters

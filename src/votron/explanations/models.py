@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence, Sized
 from functools import partial
+from numbers import Integral
 from typing import Any
 
 import numpy as np
+from sklearn.utils._param_validation import Interval, validate_parameter_constraints
 
 from votron._util.frames import in_pandas
 from votron._util.pipelines import classifier_of, rows_for_classifier, steps_before
@@ -13,6 +16,7 @@ from votron._util.text import counted
 from votron._util.types import Classes, Estimator, Floats, Label, Labels, Rows, RowsLike
 from votron.errors import VotronError
 from votron.explanations._sums import Sums
+from votron.explanations._text import plain
 from votron.explanations.columns import ColumnEffects
 from votron.explanations.explanation import Explanation, Explanations, History, Namer, Terms, terms_of
 from votron.explanations.features import Features, features_after
@@ -23,7 +27,7 @@ __all__ = ["explain", "suspects"]
 
 
 def explain(
-    model: Estimator, X: RowsLike, label: Label = None, against: Any = None, *, top: int | None = 5, first: int = 0
+    model: Estimator, X: RowsLike, label: Label = None, against: Label = None, *, top: int | None = 5, first: int = 0
 ) -> Explanations:
     """Explain the scores of rows by the examples, features and vectors that make them.
 
@@ -59,34 +63,31 @@ def explain(
     >>> why.label, why.features.largest[0].name
     ('stay', 'Windy=yes')
     """
+    if not hasattr(classifier_of(model), "explain"):
+        raise VotronError(
+            f"A fitted classifier of Votron, or a Pipeline that ends in one, can be explained. Got an object of type "
+            f"{type(model).__name__} instead."
+        )
+    found: Explanations
     if not hasattr(model, "steps"):
-        found: Explanations = _checked(model).explain(X, label, against, top=top, first=first)
+        found = model.explain(X, label, against, top=top, first=first)
         return found
     if hasattr(model, "n_features_in_"):  # texts, which come one by one, have no features
         check_are_rows(X)
     rows, features = rows_for_classifier(model, X), features_after(steps_before(model), X)
     names = X.index if in_pandas(X) else None
     how = {"top": top, "first": first, "feature_names": features, "names": names}
-    found = _checked(classifier_of(model)).explain(rows, label, against, **how)
+    found = classifier_of(model).explain(rows, label, against, **how)
     return found
 
 
 def check_are_rows(X: RowsLike) -> None:
-    """Refuse one row that is not in a table of rows, as ``frame.loc[label]`` and ``X[i]`` return it."""
+    """Refuse one row that is not in a table of rows."""
     if len(getattr(X, "shape", (0, 0))) == 1:
         raise VotronError(
             "The X of explain must be a table of rows, one or more: of a frame pass frame.loc[[label]], of an array "
             f"X[[i]]. Got one row of {counted(len(X), 'value')} instead."
         )
-
-
-def _checked(model: Estimator) -> Any:
-    if not hasattr(model, "explain"):
-        raise VotronError(
-            f"A fitted classifier of Votron, or a Pipeline that ends in one, can be explained. Got an object of type "
-            f"{type(model).__name__} instead."
-        )
-    return model
 
 
 def suspects(model: Estimator, top: int | None = None) -> Suspects:
@@ -132,17 +133,16 @@ def explained(
     n_threads: int,
     rule: str,
     label: Label,
-    against: Any,
+    against: Label,
     top: int | None,
     first: int,
     ties_to_first: bool,
-    feature_names: Any,
+    feature_names: Features | Sequence[str] | None,
     row_names: dict[int, str],
     names: list[str] | None,
 ) -> Explanations:
     """Return why rows have their scores, given the form that made them."""
-    if top is not None and (isinstance(top, bool) or not isinstance(top, int | np.integer) or top < 0):
-        raise VotronError(f"The 'top' must be a number of terms, 0 or more, or None for all. Got {top!r} instead.")
+    validate_parameter_constraints({"top": [Interval(Integral, 0, None, closed="left"), None]}, {"top": top}, "explain")
     _check_length("names", names, "row", rows.shape[0])
     if feature_names is None or isinstance(feature_names, Features):
         features = feature_names
@@ -150,10 +150,7 @@ def explained(
         features = Features.called(feature_names)
     _check_length("feature_names", features, "feature", rows.shape[1])
 
-    def rescored(these: Rows) -> Floats:
-        found: Floats = form.scores(these, n_threads)
-        return found
-
+    rescored = partial(form.scores, n_threads=n_threads)
     scores = rescored(rows)
     choice = _Choice(classes, scores, ties_to_first, label, against)
     has_examples = form.support_rows is not None
@@ -176,14 +173,14 @@ def explained(
             Explanation(
                 row=i,
                 name=f"row {i + first}" if names is None else names[i],
-                label=_plain(mine),
-                against=_plain(other),
-                predicted=_plain(classes[choice.predicted[i]]),
+                label=plain(mine),
+                against=plain(other),
+                predicted=plain(classes[choice.predicted[i]]),
                 score=float(choice.mixes[i] @ scores[i]),
                 rule=rule,
                 examples=sums.get("examples"),
                 features=sums.get("features"),
-                history=_history(found, record, classes, _plain(mine)),
+                history=_history(found, record, classes, plain(mine)),
                 missing=missing[i],
                 _effects=None
                 if effects is None or "features" in sums
@@ -195,13 +192,9 @@ def explained(
     return Explanations(out)
 
 
-def _check_length(name: str, given: Any, what: str, n: int) -> None:
+def _check_length(name: str, given: Sized | None, what: str, n: int) -> None:
     if given is not None and len(given) != n:
         raise VotronError(f"The {name!r} must have one for each {what}, {n:,} in all. Got {len(given):,} instead.")
-
-
-def _plain(label: Label) -> Any:
-    return label.item() if isinstance(label, np.generic) else label
 
 
 def _history(found: Sums, record: MistakeRecord | None, classes: Classes, label: Label) -> tuple[History, ...]:
@@ -210,7 +203,7 @@ def _history(found: Sums, record: MistakeRecord | None, classes: Classes, label:
         return ()
     histories = []
     for course in found.courses:
-        name, sign, credits = _plain(classes[course.vector]), course.sign, course.credits
+        name, sign, credits = plain(classes[course.vector]), course.sign, course.credits
         if len(classes) == 2:
             name, sign, credits = label, 1.0, course.sign * course.credits
         times = course.born, course.survival
@@ -221,16 +214,16 @@ def _history(found: Sums, record: MistakeRecord | None, classes: Classes, label:
 class _Choice:
     """Which class of each row is explained, against which, and how vectors' scores make that score."""
 
-    def __init__(self, classes: Labels, scores: Floats, ties_to_first: bool, label: Label, against: Any) -> None:
+    def __init__(self, classes: Labels, scores: Floats, ties_to_first: bool, label: Label, against: Label) -> None:
         n, k = len(scores), len(classes)
         self.predicted = labels_of(scores, ties_to_first=ties_to_first)
         if label is None and against is not None:
             raise VotronError("The 'against' class goes with a 'label' that is compared with it. Got it alone instead.")
+        if label is not None and label == against:
+            raise VotronError(f"The 'label' and the class 'against' it must differ. Got {label!r} twice instead.")
         self.codes = self.predicted if label is None else np.full(n, _code(label, classes, "label"))
         if k == 2:
             self.others = 1 - self.codes
-            if against is not None and label is not None and _code(against, classes, "against") == self.codes[0]:
-                raise _same(label)
             self.mixes = np.where(self.codes == 1, 1.0, -1.0)[:, None]
             return
         self.others = np.full(n, -1)
@@ -240,8 +233,6 @@ class _Choice:
             self.others = rest.argmax(axis=1)
         elif against is not None:
             self.others[:] = _code(against, classes, "against")
-            if n and self.others[0] == self.codes[0]:
-                raise _same(label)
         self.mixes = np.zeros((n, k))
         self.mixes[np.arange(n), self.codes] = 1.0
         some = np.flatnonzero(self.others >= 0)
@@ -253,10 +244,6 @@ def _code(label: Label, classes: Labels, name: str) -> int:
     if label not in known:
         raise VotronError(f"The {name!r} must be a class of the model, of {known}. Got {label!r} instead.")
     return int(known.index(label))
-
-
-def _same(label: Label) -> VotronError:
-    return VotronError(f"The 'label' and the class 'against' it must differ. Got {label!r} twice instead.")
 
 
 def support_labels(coefficients: Floats, classes: Labels) -> list[str]:

@@ -14,12 +14,11 @@ one deep in another class, and first passes err on everything. Updates within th
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from votron._util.text_tables import as_text
-from votron._util.types import Floats, Index, Labels, Params
+from votron._util.types import Floats, Frame, Index, Label, Labels, Params
 from votron.explanations.explanation import framed
 from votron.record import MistakeRecord
 
@@ -29,25 +28,6 @@ __all__ = ["Suspects"]
 @dataclass(frozen=True, eq=False)
 class Suspects:
     """Training rows whose labels the record casts doubt on, the most suspicious first.
-
-    Attributes
-    ----------
-    row : int array
-        Rows of the training data (in `partial_fit`: presentation numbers).
-    suspicion : float array
-        By how much, how often and how late they were mistaken: the sum over mistakes of the cosine of the angle by
-        which a row lay on the wrong side, times the root of the epoch.
-    mistakes : int array
-        How often each was presented and mistaken, by its own class's vector or another's.
-    last : float array
-        When the last time was, in epochs: passes of `fit`, whether or not `partial_fit` went on from it; of
-        `partial_fit` alone, and where no row of `fit` was mistaken twice before it, all calls together are one.
-    labels : list
-        The label of each row, as far as its mistakes tell: None where only others' vectors were mistaken.
-    taken_for : list
-        The class whose vectors claimed the row by mistake, most of all by suspicion; None where none did.
-    names : list of str
-        What users call the rows.
 
     Examples
     --------
@@ -63,12 +43,21 @@ class Suspects:
     """
 
     row: Index
+    """Rows of the training data (in `partial_fit`: presentation numbers)."""
     suspicion: Floats
+    """By how much, how often and how late they were mistaken: the sum over mistakes of the cosine of the angle by which
+    a row lay on the wrong side, times the root of the epoch."""
     mistakes: Index
+    """How often each was presented and mistaken, by its own class's vector or another's."""
     last: Floats
-    labels: list[Any]
-    taken_for: list[Any]
+    """When the last time was, in epochs: passes of `fit`, whether or not `partial_fit` went on from it; of
+    `partial_fit` alone, and where no row of `fit` was mistaken twice before it, all calls together are one."""
+    labels: list[Label | None]
+    """The label of each row, as far as its mistakes tell: None where only others' vectors were mistaken."""
+    taken_for: list[Label | None]
+    """The class whose vectors claimed the row by mistake, most of all by suspicion; None where none did."""
     names: list[str]
+    """What users call the rows."""
 
     def __len__(self) -> int:
         return len(self.row)
@@ -88,14 +77,8 @@ class Suspects:
             for i in range(len(self))
         ]
 
-    def to_frame(self) -> Any:
-        """Return the rows as a pandas DataFrame.
-
-        Returns
-        -------
-        pandas.DataFrame
-            With columns row, name, label, taken_for, mistakes, last and suspicion, the most suspicious row first.
-        """
+    def to_frame(self) -> Frame:
+        """Return the rows as a pandas DataFrame, the most suspicious first."""
         return framed(self.rows())
 
     def to_dict(self) -> Params:
@@ -139,11 +122,8 @@ def suspects_of(
 
 
 def _epoch_length(record: MistakeRecord) -> int:
-    """Return the steps of a pass, also of a record that `partial_fit` went on with, which counts all steps as one.
-
-    All passes have the same order, so whole passes lie between two mistakes on a row, and their greatest common divisor
-    is one pass, unless no two mistakes on a row were in passes that tell.
-    """
+    """Return the steps of a pass, also of a record that `partial_fit` went on with, which counts all steps as one."""
+    # All passes have the same order: whole passes lie between two mistakes on a row.
     if record.n_examples < record.n_steps or not len(record):
         return record.n_examples
     first = np.full(len(record.support), record.n_steps + 1)
@@ -152,10 +132,8 @@ def _epoch_length(record: MistakeRecord) -> int:
 
 
 def wrongness(record: MistakeRecord) -> Floats:
-    """Return for each mistake the cosine of the angle by which it was on the wrong side; 0 where it was not.
-
-    ‖x‖ follows from the record: ‖v + w y x‖² = ‖v‖² + 2 w y v·x + w² ‖x‖².
-    """
+    """Return for each mistake the cosine of the angle by which it was on the wrong side; 0 where it was not."""
+    # ‖x‖ follows from the record: ‖v + w y x‖² = ‖v‖² + 2 w y v·x + w² ‖x‖².
     before = np.zeros(len(record))
     for mine in record.of_each_vector.values():
         before[mine[1:]] = np.maximum(0.0, record.norm2[mine[:-1]])
@@ -182,8 +160,7 @@ def _claims(record: MistakeRecord, each: Floats, n_classes: int) -> tuple[Floats
     return own, other
 
 
-def _class(claims: Floats, classes: Labels) -> Any:
+def _class(claims: Floats, classes: Labels) -> Label | None:
     if not claims.any():
         return None
-    found = classes[int(claims.argmax())]
-    return found.item() if isinstance(found, np.generic) else found
+    return classes.tolist()[int(claims.argmax())]

@@ -9,8 +9,7 @@ Boundary conventions: the squared distance inside a Gaussian kernel is never bel
 nowhere, a row with K(x, x) = 0 has kernel value 0 with every row; values are float64, whatever the data are.
 """
 
-from votron._loops._llvm import RowLoop
-from votron.kernels.base import KERNELS, MADE_OF_KERNELS, Kernel, Step, make_kernel, register_kernel
+from votron.kernels.base import KERNELS, MADE_OF_KERNELS, Kernel, RowLoop, Step, make_kernel, register_kernel
 from votron.kernels.composed import ComposedKernel
 from votron.kernels.conjunction import ConjunctionKernel
 from votron.kernels.features import FeatureMap

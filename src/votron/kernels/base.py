@@ -11,18 +11,19 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
+import threading
 from collections.abc import Callable
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from numba import cfunc
 
 from votron._loops import dual as _loops
-from votron._loops._llvm import RowLoop
+from votron._loops._llvm import ROW_LOOP
 from votron._util.arrays import chunks
 from votron._util.registry import Registry
-from votron._util.text import did_you_mean
 from votron._util.types import Array, Floats, Index, Rows, RowsLike
 from votron.errors import IndefiniteKernelError, NotRepresentableError, VotronError
 from votron.kernels.features import FeatureMap
@@ -49,6 +50,45 @@ def as_rows(X: RowsLike) -> Rows:
             f"A kernel takes matrices with one example a row. Got an array of {X.ndim} dimension(s) instead."
         )
     return X
+
+
+class RowLoop:
+    """A loop ``f(row, n, parameters, theirs, own, stride, spare)`` that changes a row of n numbers in place.
+
+    It stands for one step from dot products to kernel values. ``parameters`` are the kernel's own; ``theirs[t]`` is
+    term t of the support vector and ``own[t * stride + r]`` that of the r-th number's row (see `Kernel.terms`);
+    ``spare`` is room for n numbers. Several such loops, one after another on a row that stays in the first-level
+    cache, make a composed kernel. It is compiled when it is first used, and kept as `compiled` loops are. It must not
+    raise: nobody would hear of it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> @RowLoop
+    ... def double(row, n, parameters, theirs, own, stride, spare):
+    ...     for r in range(n):
+    ...         row[r] = 2.0 * row[r]
+    >>> double.address > 0
+    True
+    """
+
+    def __init__(self, function: Callable[..., None]) -> None:
+        self._function, self._lock = function, threading.Lock()
+        self._compiled: Any = None
+
+    @property
+    def address(self) -> int:
+        """Where the compiled code is."""
+        with self._lock:  # the code is there as long as what was compiled is held: it must not be made twice
+            if self._compiled is None:
+                try:
+                    self._compiled = cfunc(ROW_LOOP, cache=True, error_model="numpy")(self._function)
+                except RuntimeError:  # nowhere to keep it
+                    self._compiled = cfunc(ROW_LOOP, error_model="numpy")(self._function)
+            return int(self._compiled.address)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return RowLoop, (self._function,)
 
 
 class Step(NamedTuple):
@@ -297,11 +337,9 @@ class ValueKernel(Kernel):
     n_terms: ClassVar[int] = 0
 
     def diagonal(self, squares: Floats) -> Floats:
-        """Return each row's product with itself."""
         return np.array(squares, dtype=np.float64)
 
     def steps(self) -> tuple[Step, ...]:
-        """Return nothing to do."""
         return ()
 
 
@@ -425,12 +463,7 @@ def make_kernel(
     if isinstance(kernel, Kernel):
         made = kernel
     elif isinstance(kernel, str):
-        cls = KERNELS.find(kernel)
-        if cls is None:
-            raise VotronError(
-                f"The 'kernel' must be one of {', '.join(map(repr, KERNELS))}, a Kernel or a function. "
-                f"Got {kernel!r} instead.{did_you_mean(kernel, KERNELS)}"
-            )
+        cls = KERNELS[kernel]
         given = {"degree": degree, "gamma": gamma, "coef0": coef0}
         made = cls(**{name: given[name] for name in cls.parameters() if name in given})
     else:
@@ -440,7 +473,7 @@ def make_kernel(
 
 def kernel_class(kernel: Any) -> type[Kernel] | None:
     """Return the class that an estimator's parameter ``kernel`` stands for; None if it is a kernel, or no kernel."""
-    return KERNELS.find(kernel) if isinstance(kernel, str) else None
+    return KERNELS[kernel] if isinstance(kernel, str) and (kernel in KERNELS or KERNELS.load(kernel)) else None
 
 
 def is_precomputed(kernel: Any) -> bool:

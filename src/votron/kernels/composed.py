@@ -34,13 +34,11 @@ class ComposedKernel(Kernel):
     words: ClassVar[str] = "one kernel over the feature space of another"
 
     def formula(self, xz: Term, xx: Term, zz: Term) -> Term:
-        """Return the formula of the outer kernel, with the inner one's values for dot products."""
         inner = self.inner.formula
         return self.outer.formula(inner(xz, xx, zz), inner(xx, xx, xx), inner(zz, zz, zz))
 
     @property
     def innermost(self) -> Kernel:
-        """The innermost kernel of the inner one."""
         return self.inner.innermost
 
     def __post_init__(self) -> None:
@@ -71,36 +69,29 @@ class ComposedKernel(Kernel):
         return self.inner.reads_features
 
     def products(self, traits: Traits) -> Products:
-        """Return the arithmetic of the kernel inside."""
         if self.outer.needs_distance and self.reads_features:
             return choose_products(traits, needs_distance=True)
         return self.inner.products(traits)
 
     def check(self, X: Rows) -> None:
-        """Ask the kernel inside."""
         self.inner.check(X)
 
     def terms(self, squares: Floats) -> Floats:
-        """Return the terms of both."""
         return np.vstack([self.inner.terms(squares), self.outer.terms(self.inner.diagonal(squares))])
 
     def diagonal(self, squares: Floats) -> Floats:
-        """Return the outer kernel's diagonal at the inner one's."""
         return self.outer.diagonal(self.inner.diagonal(squares))
 
     def bound(self, largest_square: float) -> float:
-        """Return the outer bound at the inner bound."""
         return self.outer.bound(self.inner.bound(largest_square))
 
     def steps(self) -> tuple[Step, ...] | None:
-        """Let the kernel inside work, then the one outside on its values."""
         inside, outside = self.inner.steps(), self.outer.steps()
         return None if inside is None or outside is None else inside + outside
 
     def from_dots(
         self, dots: Array, source: Index, low: int, high: int, terms: Floats, own: Floats, out: Floats
     ) -> None:
-        """Do the same where one of them has no steps."""
         if self.steps() is not None:
             super().from_dots(dots, source, low, high, terms, own, out)
             return

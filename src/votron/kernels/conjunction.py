@@ -8,10 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from votron._loops._llvm import RowLoop
 from votron._util.types import Array, Floats, Rows
 from votron.errors import NotRepresentableError, VotronError
-from votron.kernels.base import Kernel, Step, Term
+from votron.kernels.base import Kernel, RowLoop, Step, Term
 from votron.kernels.features import FeatureMap
 from votron.products import describe, squares
 
@@ -33,11 +32,9 @@ class ConjunctionKernel(Kernel):
     takes_reals: ClassVar[bool] = False
 
     def formula(self, xz: Term, xx: Term, zz: Term) -> Term:
-        """Return 2^(x·z)."""
         return 2.0**xz
 
     def check(self, X: Rows) -> None:
-        """Refuse anything but zeros and ones."""
         traits = describe(X)
         if not (traits.integer and traits.low >= 0 and traits.high <= 1):
             raise VotronError(
@@ -55,15 +52,12 @@ class ConjunctionKernel(Kernel):
         return np.where(dots <= self.LARGEST, np.ldexp(1.0, np.minimum(dots, self.LARGEST).astype(np.int32)), np.inf)
 
     def diagonal(self, squares: Floats) -> Floats:
-        """Return 2 to the number of ones."""
         return self._powers(np.asarray(squares, dtype=np.float64))
 
     def steps(self) -> tuple[Step, ...]:
-        """Set the exponent; the number is exact."""
         return (Step(_set_exponent),)
 
     def feature_map(self, n_features: int) -> FeatureMap:
-        """Return all 2^n monotone conjunctions of n ≤ 20 variables, the empty one first."""
         if n_features > 20:
             raise VotronError(
                 f"The conjunctions of {n_features} variables are 2^{n_features}; "

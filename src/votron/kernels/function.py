@@ -33,5 +33,4 @@ class CallableKernel(ValueKernel):
         return f"CallableKernel({getattr(self.function, '__name__', type(self.function).__name__)})"
 
     def products(self, traits: Traits) -> Products:
-        """Return calls of the function."""
         return CallableProducts(self.function, getattr(self.function, "__name__", type(self.function).__name__))

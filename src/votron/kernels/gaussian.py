@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from votron._loops._llvm import RowLoop, compiled
+from votron._loops._llvm import compiled
 from votron._util.types import Floats, Rows
 from votron.errors import NotRepresentableError, VotronError
-from votron.kernels.base import Kernel, Step, Term, check_number
+from votron.kernels.base import Kernel, RowLoop, Step, Term, check_number
 from votron.products import Products, Traits, choose_products, describe, squares
 
 
@@ -79,7 +79,6 @@ class GaussianKernel(Kernel):
         return dataclasses.replace(self, arithmetic="float32" if self._bears_float32(X) else "float64")
 
     def still_suited_to(self, X: Rows) -> GaussianKernel:
-        """Return this kernel for rows to come as well: never with less accuracy than it has."""
         return self if self.arithmetic == "float64" else self.suited_to(X)
 
     def _bears_float32(self, X: Rows) -> bool:
@@ -89,15 +88,12 @@ class GaussianKernel(Kernel):
         return self.gamma * n * 2.0**-24 * 4.0 * float(squares(X).max()) < self.TOLERANCE
 
     def products(self, traits: Traits) -> Products:
-        """Return products in its arithmetic."""
         return choose_products(traits, needs_distance=self.arithmetic == "float64")
 
     def formula(self, xz: Term, xx: Term, zz: Term) -> Term:
-        """Return exp(-gamma (x·x + z·z - 2 x·z)) + coef0, the distance never below 0."""
         return np.exp(-self.gamma * np.maximum((xx + zz) - 2.0 * xz, 0.0)) + self.coef0
 
     def terms(self, squares: Floats) -> Floats:
-        """Return x·x."""
         if not np.isfinite(squares).all():
             raise NotRepresentableError(
                 f"{self!r} needs x·x, which exceeds the largest float64 here: scale the data down."
@@ -105,11 +101,9 @@ class GaussianKernel(Kernel):
         return np.array(squares, dtype=np.float64)[None, :]
 
     def diagonal(self, squares: Floats) -> Floats:
-        """Return 1 + coef0."""
         return np.full(len(squares), 1.0 + self.coef0)
 
     def steps(self) -> tuple[Step, ...]:
-        """Exponentiate the distance."""
         return (Step(_exponentiate, (float(self.gamma), float(self.coef0)), n_terms=1),)
 
 

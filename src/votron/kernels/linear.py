@@ -23,13 +23,10 @@ class LinearKernel(ValueKernel):
     words: ClassVar[str] = "x·z"
 
     def formula(self, xz: Term, xx: Term, zz: Term) -> Term:
-        """Return x·z."""
         return xz
 
     def affine(self) -> tuple[float, float]:
-        """Return that it is x·z itself."""
         return 1.0, 0.0
 
     def feature_map(self, n_features: int) -> FeatureMap:
-        """Return the identity."""
         return FeatureMap(n_features, tuple((i,) for i in range(n_features)), (1.0,) * n_features)

@@ -7,10 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from votron._loops._llvm import RowLoop
 from votron._util.types import Array, Floats, Index, Rows
 from votron.errors import NotRepresentableError
-from votron.kernels.base import Kernel, Step, Term, negative_diagonal
+from votron.kernels.base import Kernel, RowLoop, Step, Term, negative_diagonal
 from votron.kernels.features import FeatureMap
 from votron.products import Products, Traits
 
@@ -32,13 +31,11 @@ class NormalizedKernel(Kernel):
     unit_length: ClassVar[bool] = True
 
     def formula(self, xz: Term, xx: Term, zz: Term) -> Term:
-        """Return the formula of the kernel inside over the lengths, and 0 where a length is 0."""
         scale = np.sqrt(self.base.formula(xx, xx, xx)) * np.sqrt(self.base.formula(zz, zz, zz))
         return np.where(scale > 0, self.base.formula(xz, xx, zz) / scale, 0.0)
 
     @property
     def innermost(self) -> Kernel:
-        """The innermost kernel of the one inside."""
         return self.base.innermost
 
     @property
@@ -62,30 +59,24 @@ class NormalizedKernel(Kernel):
         return self.base.reads_features
 
     def suited_to(self, X: Rows) -> NormalizedKernel:
-        """Ask the kernel inside."""
         return NormalizedKernel(self.base.suited_to(X))
 
     def still_suited_to(self, X: Rows) -> NormalizedKernel:
-        """Ask the kernel inside."""
         return NormalizedKernel(self.base.still_suited_to(X))
 
     def products(self, traits: Traits) -> Products:
-        """Return the arithmetic of the kernel inside."""
         return self.base.products(traits)
 
     def check(self, X: Rows) -> None:
-        """Ask the kernel inside."""
         self.base.check(X)
 
     def terms(self, squares: Floats) -> Floats:
-        """Return the terms of the kernel inside, and √K(x, x)."""
         diagonal = self.base.diagonal(squares)
         if (diagonal < 0).any():
             raise negative_diagonal(self.base, diagonal)
         return np.vstack([self.base.terms(squares), np.sqrt(diagonal)[None, :]])
 
     def diagonal(self, squares: Floats) -> Floats:
-        """Return ones, and 0 where the kernel inside has 0."""
         diagonal = self.base.diagonal(squares)
         if (diagonal < 0).any():
             raise negative_diagonal(self.base, diagonal)
@@ -96,14 +87,12 @@ class NormalizedKernel(Kernel):
         return np.asarray(np.where(diagonal > 0, 1.0, 0.0))
 
     def steps(self) -> tuple[Step, ...] | None:
-        """Let the kernel inside work, then divide."""
         inside = self.base.steps()
         return None if inside is None else (*inside, Step(_divide, n_terms=1))
 
     def from_dots(
         self, dots: Array, source: Index, low: int, high: int, terms: Floats, own: Floats, out: Floats
     ) -> None:
-        """Do the same where the kernel inside has no steps."""
         if self.steps() is not None:
             super().from_dots(dots, source, low, high, terms, own, out)
             return
@@ -114,7 +103,6 @@ class NormalizedKernel(Kernel):
             values[...] = np.where(scale > 0, values / scale, 0.0)
 
     def feature_map(self, n_features: int) -> FeatureMap:
-        """Return the map of the kernel inside, its images scaled to length 1."""
         inside = self.base.feature_map(n_features)
         return FeatureMap(inside.n_features, inside.monomials, inside.scales, unit_length=True)
 

@@ -10,10 +10,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from votron._loops._llvm import RowLoop
 from votron._util.types import Array, Floats
 from votron.errors import VotronError
-from votron.kernels.base import Kernel, Step, Term, check_number
+from votron.kernels.base import Kernel, RowLoop, Step, Term, check_number
 from votron.kernels.features import FeatureMap
 
 
@@ -60,11 +59,9 @@ class PolynomialKernel(Kernel):
         check_number(self, "coef0")
 
     def formula(self, xz: Term, xx: Term, zz: Term) -> Term:
-        """Return (gamma x·z + coef0)^degree."""
         return (self.gamma * xz + self.coef0) ** self.degree
 
     def affine(self) -> tuple[float, float] | None:
-        """Return gamma and coef0, if the degree is 1."""
         return (float(self.gamma), float(self.coef0)) if self.degree == 1 else None
 
     def _powers(self, dots: Array) -> Floats:
@@ -75,16 +72,13 @@ class PolynomialKernel(Kernel):
         return np.asarray(out[0])
 
     def diagonal(self, squares: Floats) -> Floats:
-        """Return (gamma x·x + coef0)^degree."""
         return self._powers(np.asarray(squares, dtype=np.float64))
 
     def bound(self, largest_square: float) -> float:
-        """Return (|gamma| x·x + |coef0|)^degree."""
         base = abs(self.gamma) * largest_square + abs(self.coef0)
         return float(PolynomialKernel(self.degree, 1.0, 0.0)._powers(np.array([base]))[0])
 
     def steps(self) -> tuple[Step, ...]:
-        """Raise to the power by multiplications in a fixed order."""
         return (Step(_raise, (float(self.gamma), float(self.coef0), float(self.degree))),)
 
     def feature_map(self, n_features: int) -> FeatureMap:

@@ -33,11 +33,9 @@ class PrecomputedKernel(ValueKernel):
     pairwise: ClassVar[bool] = True
 
     def __call__(self, X: RowsLike, Y: Any = None) -> Floats:
-        """Return the values as they are."""
         return np.asarray(as_rows(X), dtype=np.float64)
 
     def products(self, traits: Traits) -> Products:
-        """Return look-ups."""
         return GramProducts()
 
 

@@ -1,4 +1,4 @@
-"""The claims of the papers in words, checked on the runs: each claim with its evidence."""
+"""The papers' claims, each checked on the runs, with the evidence."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from votron.papers.results import DELTA, MOMENTS, Results
+from votron.papers.results import MOMENTS, Results
 from votron.papers.settings import LABEL_DEGREE
 
 __all__ = ["Claim", "claims"]
@@ -15,22 +15,16 @@ FS = "Freund & Schapire"
 GRAEPEL = "Graepel, Herbrich & Williamson"
 
 Finding = tuple[bool, str]
-"""Whether a claim holds, and the evidence."""
+"""``holds`` and ``evidence`` of a claim."""
 
 
 class CannotTellError(Exception):
-    """These runs cannot tell; the message says what they lack."""
+    """The runs cannot decide the claim; the message says what they lack."""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence of a paper, in our words, and what the runs say about it.
-
-    Examples
-    --------
-    >>> print(Claim("Random is the worst", "Freund & Schapire", True, "in 41 of 41 cases"))
-    yes  Random is the worst (Freund & Schapire): in 41 of 41 cases
-    """
+    """A claim of a paper, whether it holds (None if the runs cannot tell), and the evidence."""
 
     text: str
     source: str
@@ -39,7 +33,6 @@ class Claim:
 
     @property
     def verdict(self) -> str:
-        """In a word."""
         return {True: "yes", False: "no", None: "open"}[self.holds]
 
     def __str__(self) -> str:
@@ -47,7 +40,6 @@ class Claim:
 
 
 def claims(results: Results) -> list[Claim]:
-    """Return the claims of the papers, each checked."""
     found = []
     for text, source, check in CLAIMS:
         try:
@@ -58,7 +50,7 @@ def claims(results: Results) -> list[Claim]:
 
 
 def _cases(results: Results) -> list[tuple[int, float]]:
-    """Return the degrees and moments of Table 1 that these runs have."""
+    """Return pairs of degree and moment of Table 1 that these runs cover."""
     found = [
         (degree, t)
         for degree, runs in sorted(results.runs.items())
@@ -193,7 +185,7 @@ def _smaller_bound(results: Results) -> Finding:
     ours = [float(results.bounds(LABEL_DEGREE, c).mean()) for c in range(len(results.machines))]
     if not np.isfinite(ours).all():
         raise CannotTellError("needs runs that end without a mistake left, on more examples than are support")
-    theirs = [machine.bound(DELTA) for machine in results.machines]
+    theirs = [machine.bound for machine in results.machines]
     smaller = sum(a < b for a, b in zip(ours, theirs, strict=True))
     return smaller == len(ours), (
         f"for {smaller} of {len(ours)} labels; {min(ours):.1f} to {max(ours):.1f} % against "

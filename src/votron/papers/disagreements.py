@@ -1,8 +1,9 @@
-"""Test images that the rules disagree on, the most telling first."""
+"""Test images on which the rules disagree, the most telling first."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import zip_longest
 
 import numpy as np
 
@@ -18,25 +19,7 @@ SHOWN_RULES = tuple(reversed(LINES))
 
 @dataclass(frozen=True, eq=False)
 class Disagreement:
-    """A test image that the rules disagree on.
-
-    Attributes
-    ----------
-    index : int
-        Its place among the test images.
-    truth : int
-        Its label.
-    labels : dict
-        What each rule says, by the paper's name of the rule.
-    shares : dict
-        For each label, the part of the votes that are for it, from 0 to 1.
-
-    Examples
-    --------
-    >>> case = Disagreement(7, 3, {"Vote": 3, "Last (unnorm)": 5}, {3: 0.9, 5: 0.4})
-    >>> case.right
-    (True, False)
-    """
+    """A test image, what each rule predicts, and the share of the votes for each label."""
 
     index: int
     truth: int
@@ -45,26 +28,24 @@ class Disagreement:
 
     @property
     def right(self) -> tuple[bool, ...]:
-        """Whether each rule is right."""
         return tuple(label == self.truth for label in self.labels.values())
 
     @property
     def closeness(self) -> tuple[int, float]:
-        """How telling the case is, the most telling first: many answers, then the two best classes close in votes."""
+        """Sort key: most different predictions first, then the two best classes closest in votes."""
         first, second = sorted(self.shares.values(), reverse=True)[:2]
         return -len(set(self.labels.values())), first - second
 
 
 def shown_degree(results: Results) -> int:
-    """Return the degree whose disagreements are shown: that of Table 2, or the greatest if it was not run."""
+    """Return the degree of Table 2, or the greatest if it was not run."""
     return LABEL_DEGREE if LABEL_DEGREE in results.runs else max(results.runs)
 
 
 def disagreements(results: Results) -> list[Disagreement]:
     """Return the test images on which the rules of Figure 2 disagree at the end of the first permutation.
 
-    Cases of every kind come before a second of the same: a kind is which rules are right. Within a kind, images with
-    more different answers come first, then those where the two best classes are closest in votes.
+    They are taken in turn from each combination of rules that are right.
     """
     run, data = results.runs[shown_degree(results)][0], results.data
     classes = np.unique(data.y)
@@ -84,6 +65,5 @@ def disagreements(results: Results) -> list[Disagreement]:
     kinds: dict[tuple[bool, ...], list[Disagreement]] = {}
     for case in sorted(found, key=lambda case: case.closeness):
         kinds.setdefault(case.right, []).append(case)
-    queues = [kinds[kind] for kind in sorted(kinds, reverse=True)]
-    longest = max(map(len, queues), default=0)
-    return [queue[i] for i in range(longest) for queue in queues if i < len(queue)]
+    turns = zip_longest(*(kinds[kind] for kind in sorted(kinds, reverse=True)))
+    return [case for turn in turns for case in turn if case is not None]

@@ -8,40 +8,39 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from votron._util.plotting import MUTED, STYLE, plain, pyplot, spread_out
+from votron._util.plotting import MUTED, STYLE, name_ends, plain, pyplot, write_name
 from votron._util.types import Floats
 from votron.papers.results import Results
 from votron.papers.runs import LINES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
-__all__ = ["COUNT_TITLES", "DASHES", "WIDTHS", "figure2", "learning_curves"]
+__all__ = ["COUNT_TITLES", "DASHES", "WIDTHS", "figure2", "learning_curves", "log_axis"]
 
 DASHES = {"Rand (unnorm)": (), "Last (unnorm)": (4, 1.4), "Avg (unnorm)": (7, 1.4, 1.2, 1.4), "Vote": ()}
-"""How the lines of Figure 2 are broken: they can be told apart without their colours."""
+"""Dashes of Figure 2: the lines can be told apart without colours."""
 WIDTHS = {"Rand (unnorm)": 1.0, "Last (unnorm)": 1.5, "Avg (unnorm)": 1.7, "Vote": 2.0}
 DEGREE_COLOURS = ("#b03a5b", "#dd8330", "#8a8f1f", "#3f9a6a", "#2b7fb0", "#5b4bb0")
-"""Of the degrees from the least on; more degrees begin again."""
+"""Colours of the degrees in ascending order; more degrees begin again."""
 COUNT_TITLES = {"Mistake": "Mistakes, all labels together", "SupVec": "Support vectors, of any label"}
-"""What `learning_curves` draws, with titles."""
+"""Panels of `learning_curves`."""
 PANEL = (3.75, 2.95)
 """Width and height of a panel, in inches."""
 ROUND = ((1,), (1, 2, 5), (1, 1.5, 2, 3, 4, 5, 7), (1, 1.2, 1.4, 1.6, 1.8, 2, 2.5, 3, 3.5, 4, 5, 6, 7, 8))
-"""Numbers for the ticks of a logarithmic axis, times powers of ten: the first that make enough are taken."""
+"""Ticks of a logarithmic axis, times powers of ten: the first that make at least four."""
 
 
 def figure2(results: Results, degrees: Sequence[int], heading: str = "") -> Figure:
     """Draw the paper's Figure 2: test error against epochs, one panel per degree, one line per rule.
 
-    Each point is a mean over permutations; the band is from the least to the greatest. Both scales are logarithmic,
-    except for errors that reach zero. With a heading, which names the data, the figure has a legend.
+    Bands reach from the lowest to the highest permutation. Errors that reach zero have a linear scale. A figure with
+    a heading, which names the data, has a legend.
     """
     several = max(map(len, results.runs.values())) > 1
-    band = "; lines: mean over permutations, bands: from least to greatest" if several else ""
+    band = "; lines: mean over permutations, bands: from lowest to highest" if several else ""
     note = f"Test error in % against epochs of training (both log), {heading}{band}"
     figure, grid = _panels(
         [partial(_errors, results=results, degree=degree) for degree in degrees],
@@ -54,14 +53,14 @@ def figure2(results: Results, degrees: Sequence[int], heading: str = "") -> Figu
 
 
 def learning_curves(results: Results, rows: Sequence[str] = tuple(COUNT_TITLES), heading: str = "") -> Figure:
-    """Draw mistakes and support vectors against epochs, one line per degree, both scales logarithmic."""
+    """Draw mistakes and support vectors against epochs, one line per degree."""
     note = "against epochs of training (both log), mean over permutations"
     panels = [partial(_growth, results=results, row=row) for row in rows]
     return _panels(panels, (heading, note) if heading else None)[0]
 
 
 def _panels(draw: Sequence[Callable[[Axes], None]], heading: tuple[str, str] | None) -> tuple[Figure, Sequence[Axes]]:
-    """Return a figure of panels, at most three in a row, and its panels."""
+    """Draw panels, at most three in a row; return the figure and its axes."""
     plt = pyplot()
     columns = min(3, len(draw))
     lines = math.ceil(len(draw) / columns)
@@ -82,7 +81,6 @@ def _panels(draw: Sequence[Callable[[Axes], None]], heading: tuple[str, str] | N
 
 
 def _errors(axes: Axes, results: Results, degree: int) -> None:
-    """Draw a panel of Figure 2."""
     moments = results.runs[degree][0].moments
     least, most = math.inf, 0.0
     for row, (name, colour) in LINES.items():
@@ -95,7 +93,8 @@ def _errors(axes: Axes, results: Results, degree: int) -> None:
     _epochs_axis(axes, moments)
     if least > 0:
         axes.set_ylim(least * 0.93, most * 1.07)
-        _log_axis(axes, "{:g} %")
+        axes.set_yscale("log")
+        log_axis(axes.yaxis, "{:g} %")
     else:
         axes.yaxis.set_major_formatter("{x:g} %")
     plain(axes)
@@ -103,20 +102,24 @@ def _errors(axes: Axes, results: Results, degree: int) -> None:
 
 
 def _growth(axes: Axes, results: Results, row: str) -> None:
-    """Draw a panel of the learning curves; each line has its degree at its end."""
+    last = max(results.end(degree) for degree in results.runs)
     ends = {}
     for i, (degree, runs) in enumerate(sorted(results.runs.items())):
         colour, moments = DEGREE_COLOURS[i % len(DEGREE_COLOURS)], runs[0].moments
         mean, low, high = results.band(degree, row)
         axes.fill_between(moments, low, high, color=colour, alpha=0.16, linewidth=0)
         axes.plot(moments, mean, color=colour, linewidth=1.7, label=f"d = {degree}")
-        ends[degree] = (float(moments[-1]), float(mean[-1]), colour)
+        if moments[-1] < 0.9 * last:
+            write_name(axes, f"d = {degree}", colour, (moments[-1], mean[-1]), (5, 0), ha="left", fontsize=8.5)
+        else:
+            ends[f"d = {degree}"] = float(mean[-1]), colour
     axes.set_title(COUNT_TITLES[row], loc="left", fontweight="bold", fontsize=10.5, pad=8)
     _epochs_axis(axes, max((runs[0].moments for runs in results.runs.values()), key=lambda moments: moments[-1]))
-    _log_axis(axes, "{:,.10g}")
+    axes.set_yscale("log")
+    log_axis(axes.yaxis, "{:,.10g}")
     plain(axes)
     axes.tick_params(pad=4)
-    _name_ends(axes, ends)
+    name_ends(axes, ends, size=8.5)
 
 
 def _epochs_axis(axes: Axes, moments: Floats) -> None:
@@ -126,30 +129,17 @@ def _epochs_axis(axes: Axes, moments: Floats) -> None:
         axes.set_xlim(low, high)
     ticks = [t for t in (0.1, 0.3, 1, 3, 10, 30, 100, 300) if low <= t <= high] or [low]
     axes.set_xticks(ticks, [f"{t:g}" for t in ticks])
+    axes.set_xticks([], minor=True)
     axes.set_xlabel("epochs", fontsize=9, labelpad=3)
 
 
-def _log_axis(axes: Axes, label: str) -> None:
-    """Make the vertical axis logarithmic, with between three and eight round numbers where that is possible."""
-    axes.set_yscale("log")
-    low, high = axes.get_ylim()
+def log_axis(axis: Axis, label: str) -> None:
+    """Label a logarithmic axis with round numbers."""
+    low, high = axis.get_view_interval()
     ticks: list[float] = []
     for steps in ROUND:
         if len(ticks) < 4:
             places = [float(f"{step * 10.0**power:.3g}") for power in range(-4, 8) for step in steps]
             ticks = [place for place in places if low <= place <= high]
-    axes.set_yticks(ticks, [label.format(t) for t in ticks])
-    axes.minorticks_off()
-
-
-def _name_ends(axes: Axes, ends: dict[int, tuple[float, float, str]]) -> None:
-    """Write each line's degree at its end, those that end at the right no two on top of each other."""
-    (low, high), right = np.log(axes.get_ylim()), axes.get_xlim()[1]
-    places = {d: ((x, y), "data") for d, (x, y, _) in ends.items() if x < 0.9 * right}
-    order = sorted(ends.keys() - places.keys(), key=lambda degree: ends[degree][1])
-    heights = spread_out([(math.log(ends[degree][1]) - low) / (high - low) for degree in order], 0.065)
-    places |= {degree: ((1, height), "axes fraction") for degree, height in zip(order, heights, strict=True)}
-    how = {"textcoords": "offset points", "fontweight": "bold", "fontsize": 8.5, "va": "center"}
-    for degree, (at, coordinates) in places.items():
-        colour = ends[degree][2]
-        axes.annotate(f"d = {degree}", at, (5, 0), xycoords=coordinates, color=colour, annotation_clip=False, **how)
+    axis.set_ticks(ticks, [label.format(t) for t in ticks])
+    axis.set_ticks([], minor=True)

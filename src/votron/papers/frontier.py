@@ -2,19 +2,19 @@
 
 Both learners get the same features and the same kernel:
 
-===============  ===================================================================================================
-raw              pixels, divided by the root mean square length of the training images, all by the same number
-unit             each image divided by its own length
-deskewed         the same two on images that `votron.papers.images.deskew` has set upright
-===============  ===================================================================================================
+========  ===========================================================================================
+raw       pixels, all divided by the root mean square length of the training images
+unit      each image divided by its own length
+deskewed  the same two on images that `votron.papers.images.deskew` has set upright
+========  ===========================================================================================
 
-For the perceptron the division is a matter of the kernel, and its pixels stay whole numbers. SVMs are sklearnex's
-where it is installed, else scikit-learn's.
+For the perceptron the division is part of the kernel, and its pixels stay whole numbers. SVMs are sklearnex's where it
+is installed, else scikit-learn's.
 
-Virtual examples come in two rounds: train, take the support vectors, add transformed copies of them, and train on
-these. The best setting also looks at each test image five times, as it is and shifted. Time to train is both rounds
-and the making of the copies; deskewing, which all share, is not in it. One run, one permutation: on MNIST's 10,000 test
-digits errors that differ by less than 0.1 % may well be in the other order for another seed.
+Virtual examples come in two rounds: train, add transformed copies of the support vectors, and train on these. The best
+setting also scores each test image five times, as it is and shifted. Training time includes both rounds and the
+copies, but not deskewing. Each setting is run once: on MNIST's 10,000 test digits, a difference of less than 0.1 % may
+be reversed by another seed.
 """
 
 from __future__ import annotations
@@ -51,45 +51,17 @@ PENALTY = 10.0
 
 @dataclass(frozen=True)
 class Setting:
-    """One way to train.
+    """One way to train."""
 
-    Parameters
-    ----------
-    learner : {"perceptron", "SVC"}
-        Who learns.
-    features : {"raw", "unit", "deskewed raw", "deskewed unit"}
-        From what.
-    degree : int or None
-        Of the kernel (1 + gamma x·z)^degree; None: the Gaussian kernel exp(−gamma ‖x − z‖²).
-    gamma : float
-        See there.
-    tau, epochs : float
-        The perceptron's margin and passes.
-    copies : {"none", "shifts", "all"}
-        The virtual examples of the second round; "none": there is one round only. "all" needs deskewed features.
-    first_tau : float
-        The perceptron's margin in the first of two rounds: a larger one finds more support vectors to copy.
-    looks : bool
-        Whether each test image is also scored shifted by one pixel up, left, right and down, and the mean of these four
-        added to its own score; the scores are the perceptron's, by the average of its vectors divided by their lengths.
-
-    Examples
-    --------
-    >>> print(Setting(degree=6, gamma=3.0, tau=0.5))
-    perceptron, unit, (1 + 3 x·z)^6, τ = 0.5, T = 10
-    >>> print(Setting("SVC", "deskewed unit", degree=None, gamma=4.0, copies="shifts"))
-    SVC, deskewed unit, exp(−4 ‖x − z‖²), C = 10, with shifts
-    """
-
-    learner: str = "perceptron"
-    features: str = "unit"
-    degree: int | None = 6
+    learner: str = "perceptron"  # or "SVC"
+    features: str = "unit"  # or "raw", "deskewed raw", "deskewed unit"
+    degree: int | None = 6  # of (1 + gamma x·z)^degree; None: the kernel exp(−gamma ‖x − z‖²)
     gamma: float = 3.0
     tau: float = 0.0
     epochs: float = 10.0
-    copies: str = "none"
-    first_tau: float = 0.0
-    looks: bool = False
+    copies: str = "none"  # virtual examples of a second round: "shifts" or, of deskewed images, "all"
+    first_tau: float = 0.0  # τ of the first of two rounds: a larger one finds more support vectors to copy
+    looks: bool = False  # whether test images are also scored when shifted
 
     @property
     def first(self) -> Setting:
@@ -98,12 +70,10 @@ class Setting:
 
     @property
     def deskewed(self) -> bool:
-        """Whether the images are set upright."""
         return self.features.startswith("deskewed")
 
     @property
     def unit(self) -> bool:
-        """Whether each image is divided by its length."""
         return self.features.endswith("unit")
 
     def __str__(self) -> str:
@@ -121,7 +91,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Point:
-    """What a setting came to: errors in percent, by rule; the SVM has one rule, its own."""
+    """Costs of a setting, and errors in percent by rule, by "looks" (all five) or of the "SVC"."""
 
     setting: Setting
     errors: Mapping[str, float]
@@ -132,25 +102,24 @@ class Point:
 
     @property
     def error(self) -> float:
-        """The error by voting, by five looks, or the SVM's."""
+        """The error by five looks or by voting, or the SVM's."""
         return self.errors.get("looks", self.errors.get("vote", self.errors.get("SVC", math.nan)))
 
     @property
     def kind(self) -> str:
-        """Which of the groups of the figure it belongs to."""
+        """The group of the figure."""
         return self.setting.learner + ("" if self.setting.copies == "none" else " with virtual examples")
 
 
 BEST = Setting(features="deskewed unit", copies="all", first_tau=0.5, epochs=4.0, looks=True)
-"""Copies, τ, epochs and looks were chosen among some thirty variants by errors on the last 10,000 training digits.
+"""Chosen among some thirty variants by errors on the last 10,000 training digits.
 
-The kernel is the grid's. Errors on the test digits of several variants, 0.56 to 0.74 %, had been seen before this one
-was written down, so its own is a little favoured; by validation alone it shares the lead with a committee of two.
+Test errors of several variants, 0.56 to 0.74 %, had been seen before, so its own is slightly optimistic.
 """
 
 
 def settings(*, quick: bool) -> list[Setting]:
-    """Return what is run: on small images, where a fit takes a moment, or on MNIST."""
+    """Return the settings to run; ``quick`` ones suit small data."""
     degrees: list[int | None] = [2, 4, 6, 9] if quick else list(range(2, 10))
     machines = [
         Setting("SVC", features, degree, gamma)
@@ -181,9 +150,9 @@ def settings(*, quick: bool) -> list[Setting]:
 
 
 def explore(data: ImageSet, store: Store, *, quiet: bool = False) -> list[Point]:
-    """Return what each setting comes to on these images, from what is in the store and what is measured now."""
+    """Return a point for each setting, from the store or measured now."""
     if data.shape[0] != data.shape[1]:
-        raise VotronError(f"It is for square images, and these are {data.shape[0]} x {data.shape[1]}.")
+        raise VotronError(f"It needs square images, and these are {data.shape[0]} x {data.shape[1]}.")
     large = len(data.X) > MOST_FOR_SLOW_SVC
     todo = [s for s in settings(quick=not large) if not large or s.learner != "SVC" or fast_svc() is not None]
     upright = cache(lambda: replace(data, X=deskew(data.X), X_test=deskew(data.X_test)))
@@ -203,14 +172,14 @@ def explore(data: ImageSet, store: Store, *, quiet: bool = False) -> list[Point]
 
 
 def _warm_up() -> None:
-    """Compile what is compiled, so that it is not in the times."""
+    """Compile before anything is timed."""
     digits = load_image_set("digits")
     for setting in (Setting(epochs=2.0), Setting(degree=None, epochs=2.0)):
         measure(setting, digits, digits.X)
 
 
 def measure(setting: Setting, data: ImageSet, raw: Array) -> Point:
-    """Train and predict on images that are deskewed where they are to be; ``raw`` are the training images before."""
+    """Train and predict on images that are already deskewed; ``raw`` are the training images before that."""
     X, y = data.X, data.y
     scale = 1.0 / float(np.mean(np.einsum("ij,ij->i", X, X, dtype=np.float64)))
     train = _svc if setting.learner == "SVC" else _perceptron
@@ -230,7 +199,7 @@ def measure(setting: Setting, data: ImageSet, raw: Array) -> Point:
 
 
 def _five_looks(model: VotedPerceptronClassifier, images: Array) -> Array:
-    """Return labels by the scores of images and, of the same weight, the mean scores of four shifts of them."""
+    """Predict by the normalised average's scores of images, plus the mean scores of four shifts of them."""
     average = model.with_rule("average", normalize_vectors=True)
     shifted = sum(average.decision_function(shift(images, *by)) for by in FOUR)
     scores = average.decision_function(images) + shifted / len(FOUR)
@@ -238,7 +207,7 @@ def _five_looks(model: VotedPerceptronClassifier, images: Array) -> Array:
 
 
 def _virtual_examples(X: Array, y: Array, raw: Array, copies: str) -> tuple[Array, Array]:
-    """Return images with copies: eight shifts, or also two strokes and eight left askew of the ``raw`` images."""
+    """Return images with copies: eight shifts, or also two strokes and eight askew versions of the ``raw`` images."""
     X, labels = with_shifts(X, y, EIGHT)
     if copies == "shifts":
         return X, labels
@@ -249,7 +218,7 @@ def _virtual_examples(X: Array, y: Array, raw: Array, copies: str) -> tuple[Arra
 
 
 Trained = tuple[Any, Callable[[Array], Array]]
-"""A fitted model, and what makes of images the rows it takes."""
+"""A fitted model, and a function from images to the rows that it takes."""
 
 
 def _perceptron(setting: Setting, X: Array, y: Array, scale: float) -> Trained:

@@ -1,8 +1,8 @@
 """Images as rows of pixels: deskewed, shifted, with thicker strokes.
 
-Problem: the same digit written with another slant, or one pixel to the side, is far away for a kernel on pixels.
-`deskew` takes such differences out; copies with differences put in are "virtual examples" to train on. Images are
-square, one in each row, and integers stay integers of the same type, so that training on them stays exact and fast.
+Problem: the same digit with another slant, or one pixel to the side, is far away for a kernel on pixels. `deskew`
+removes such differences; copies with added differences are "virtual examples" to train on. Images are square, one per
+row, and keep their type, so that training on whole numbers stays exact and fast.
 
 References: Y. LeCun et al. (1998), Gradient-based learning applied to document recognition, for deskewing;
 D. DeCoste and B. Schölkopf (2002), Training invariant support vector machines, for virtual examples.
@@ -25,36 +25,27 @@ __all__ = ["EIGHT", "FOUR", "deskew", "shift", "thicken", "with_shifts"]
 FOUR = ((-1, 0), (0, -1), (0, 1), (1, 0))
 """One pixel up, left, right, down: offsets (down, right)."""
 EIGHT = ((-1, -1), (-1, 0), (-1, 1), (0, -1), (0, 1), (1, -1), (1, 0), (1, 1))
-"""One pixel in every direction, the diagonal ones too."""
+"""One pixel in every direction, diagonals included."""
 
 
 def deskew(X: Array, *, spread: float = 0.0, offset: float = 0.0, seed: int = 0) -> Array:
     """Shear images until they stand upright, and move their centres of mass to the centre.
 
-    With a pixel's value its mass, an image has a centre of mass, and a slant: how far the mass moves to the right from
-    one line to the next, by least squares. Each line is moved back by its share of the slant, and the whole to the
-    centre; pixels between pixels are interpolated, linearly. Images without mass stay as they are.
-
-    With ``spread`` or ``offset`` above 0 the images are left a little askew, each in its own way: slanted, turned,
-    stretched and moved at random. Such copies are examples to train on beside the upright images. They are made in one
-    step, since interpolating twice would blur them.
+    A pixel's value is its mass. The slant is how far the mass moves to the right from one line to the next, by least
+    squares; pixels are interpolated linearly. With ``spread`` or ``offset`` the images are left a little askew, for
+    virtual examples, in the same step, since interpolating twice would blur them.
 
     Parameters
     ----------
     X : array of shape (n_images, n_pixels)
-        Square images; values below 0 have no mass.
+        Square images; values below 0 have no mass, and images without mass stay as they are.
     spread : float, default=0.0
-        The upright image is read through a matrix I + A about its middle; this is the standard deviation of the four
-        numbers of A. 0.08 is about five degrees, or eight percent.
+        Standard deviation of the four numbers of A, where the upright image is read through the matrix I + A: 0.08 is
+        about five degrees, or eight percent.
     offset : float, default=0.0
-        Standard deviation, in pixels, of how far the image is moved down and right of the centre.
+        Standard deviation of the move down and right, in pixels.
     seed : int, default=0
-        Which random numbers. What is drawn for an image depends on the seed and the image alone, not on others.
-
-    Returns
-    -------
-    array of shape (n_images, n_pixels)
-        The new images, of the same type.
+        The random numbers of an image depend on the seed and the image alone.
 
     Examples
     --------
@@ -83,11 +74,10 @@ def shift(X: Array, down: int, right: int) -> Array:
     array([[0, 0, 1, 2]])
     """
     images = _squares(X)
-    out = np.zeros_like(images)
-    side = images.shape[1]
-    (to_line, from_line), (to_column, from_column) = _overlap(down, side), _overlap(right, side)
-    out[:, to_line, to_column] = images[:, from_line, from_column]
-    return out.reshape(len(out), -1)
+    side, most = images.shape[1], max(abs(down), abs(right))
+    padded = np.pad(images, ((0, 0), (most, most), (most, most)))
+    top, left = most - down, most - right
+    return padded[:, top : top + side, left : left + side].reshape(len(images), -1)
 
 
 def thicken(X: Array, *, thinner: bool = False) -> Array:
@@ -108,21 +98,12 @@ def thicken(X: Array, *, thinner: bool = False) -> Array:
 
 
 def with_shifts(X: Array, y: Array, offsets: Iterable[tuple[int, int]]) -> tuple[Array, Array]:
-    """Return images and shifted copies of them, with their labels.
-
-    Examples
-    --------
-    >>> with_shifts(np.array([[1, 2, 3, 4]]), np.array(["a"]), [(0, 1), (-1, 0)])
-    (array([[1, 2, 3, 4],
-           [0, 1, 0, 3],
-           [3, 4, 0, 0]]), array(['a', 'a', 'a'], dtype='<U1'))
-    """
+    """Return images and shifted copies of them, with their labels."""
     copies = [X, *(shift(X, down, right) for down, right in offsets)]
     return np.concatenate(copies), np.tile(y, len(copies))
 
 
 def _squares(X: Array) -> Array:
-    """Return rows of pixels as square images."""
     side = math.isqrt(X.shape[1])
     if side * side != X.shape[1]:
         raise VotronError(f"The images must be square. Got rows of {X.shape[1]} pixels instead.")
@@ -130,7 +111,6 @@ def _squares(X: Array) -> Array:
 
 
 def _upright(image: Floats, spread: float, offset: float, seed: int) -> Floats:
-    """Return an image set upright, or left askew."""
     mass = np.maximum(image, 0.0)
     mass /= max(float(mass.max(initial=0.0)), np.finfo(float).tiny)  # no sum overflows
     places = np.arange(len(image), dtype=np.float64)
@@ -152,9 +132,3 @@ def _upright(image: Floats, spread: float, offset: float, seed: int) -> Floats:
     start = np.array([down, right]) - (matrix * ((len(image) - 1) / 2 + moved)).sum(axis=1)
     read: Floats = ndimage.affine_transform(image, matrix, start, order=1, mode="grid-constant")
     return read
-
-
-def _overlap(by: int, size: int) -> tuple[slice, slice]:
-    """Return which part of a line of pixels is filled when it is moved, and which part fills it."""
-    by = max(-size, min(size, by))
-    return slice(max(by, 0), size + min(by, 0)), slice(max(-by, 0), size + min(-by, 0))

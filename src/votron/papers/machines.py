@@ -1,4 +1,4 @@
-"""Support vector machines beside the perceptron: one per label, hard margin, the same kernel."""
+"""Support vector machines for comparison: one per label, hard margin, the perceptron's kernel."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import importlib
 import math
 import time
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from sklearn.svm import SVC
@@ -18,23 +17,20 @@ from votron.papers.settings import LABEL_DEGREE
 from votron.papers.store import Store
 from votron.theory import compression_bound
 
-__all__ = ["MachineResult", "fast_svc", "machines"]
+__all__ = ["DELTA", "MachineResult", "bound", "fast_svc", "machines"]
+
+DELTA = 0.05
+"""The probability with which the bound (7) may fail."""
 
 HARD = 1e6
-"""C, beside kernel values of at most one: no coefficient gets near it where the data are separable."""
+"""C: kernel values are at most one, so no coefficient gets near it on separable data."""
 MOST_FOR_SLOW_SVC = 10_000
 """Examples up to which scikit-learn's own SVC is quick enough."""
 
 
 @dataclass(frozen=True)
 class MachineResult:
-    """The machine of one label against the rest; its error in percent.
-
-    Examples
-    --------
-    >>> round(MachineResult("scikit-learn SVC", 60_000, 0.2, 1379, 60.0).bound(0.05), 1)
-    11.2
-    """
+    """The machine of one label against the rest; its error in percent."""
 
     solver: str
     n_examples: int
@@ -42,23 +38,28 @@ class MachineResult:
     n_support: int
     seconds: float
 
-    def bound(self, delta: float) -> float:
-        """Return the bound (7), in percent; infinite where all examples are support vectors."""
-        if self.n_support >= self.n_examples:
-            return math.inf
-        return 100 * compression_bound(self.n_examples, self.n_support, delta)
+    @property
+    def bound(self) -> float:
+        """The bound (7), in percent."""
+        return bound(self.n_examples, self.n_support)
 
 
-def fast_svc() -> Any | None:
+def bound(n_examples: int, n_support: int) -> float:
+    """Return the bound (7), in percent; infinite where all examples are support vectors."""
+    return 100 * compression_bound(n_examples, n_support, DELTA) if n_support < n_examples else math.inf
+
+
+def fast_svc() -> type[SVC] | None:
     """Return sklearnex's SVC; None where it is not installed."""
     try:
-        return importlib.import_module("sklearnex.svm").SVC
+        found: type[SVC] = importlib.import_module("sklearnex.svm").SVC
     except ImportError:
         return None
+    return found
 
 
 def machines(data: ImageSet, store: Store, *, quiet: bool = False) -> list[MachineResult]:
-    """Return the machine of each label, from the store or trained now and kept; none if that would take hours."""
+    """Return the machine of each label, from the store or trained now; none if that would take hours."""
     labels = vector_labels(data.y)
     names = [f"{data.digest[:12]}-svm-d{LABEL_DEGREE}-label{c}" for c in range(len(labels))]
     found = [store.get(name, MachineResult) for name in names]
@@ -74,7 +75,7 @@ def machines(data: ImageSet, store: Store, *, quiet: bool = False) -> list[Machi
 
 
 def _trained(data: ImageSet, label: int) -> MachineResult:
-    """Train one. Pixels are scaled so that kernel values are at most about one; that changes no hyperplane."""
+    """Train one; pixels are scaled so that kernel values are at most about one, which changes no hyperplane."""
     fast = fast_svc()
     X, X_test = data.X.astype(np.float64), data.X_test.astype(np.float64)
     scale = 1.0 / (float((X**2).sum(axis=1).max()) + 1.0)

@@ -1,4 +1,4 @@
-"""The papers reproduced: the runs that are needed, the tables and claims made from them, and the files they go to."""
+"""The papers' experiments from start to end: runs, tables, claims, and the files with the numbers."""
 
 from __future__ import annotations
 
@@ -32,34 +32,13 @@ from votron.papers.tables import Table, sparsity, table1, table2, table3
 
 __all__ = ["Reproduction", "reproduce", "write_tables"]
 
+SHOWN_OF_RUNS = ("train_seconds", "scan_seconds", "epochs_run", "converged", "digest")
 KNOWN_DATA = {"mnist": "MNIST", "fashion": "Fashion-MNIST", "digits": "scikit-learn's digits"}
 
 
 @dataclass(frozen=True, eq=False)
 class Reproduction:
-    """What was reproduced: all that a report needs.
-
-    Attributes
-    ----------
-    results : Results
-        The data, their runs and support vector machines.
-    settings : Settings
-        What was asked for.
-    tables : list of Table
-        The tables that were asked for.
-    claims : list of Claim
-        The claims, if they were asked for.
-    frontier : list of Point
-        The points of the frontier, if that was asked for.
-    command : str
-        The command, as one would type it.
-    made : datetime
-        When.
-    seconds : float
-        How long it took this time; stored runs take none.
-    notes : list of str
-        What a reader must know: what was left out, and why.
-    """
+    """Everything that a report shows."""
 
     results: Results
     settings: Settings
@@ -68,30 +47,26 @@ class Reproduction:
     frontier: list[Point]
     command: str
     made: datetime
-    seconds: float
-    notes: list[str]
+    seconds: float  # stored runs take none
+    notes: list[str]  # what was left out, and why
 
     @property
     def data_title(self) -> str:
-        """What the data are called."""
         return KNOWN_DATA.get(self.results.data.name, self.results.data.name)
 
     @property
     def n_compared(self) -> int:
-        """How many published numbers there are to agree with."""
         return sum(table.n_compared for table in self.tables)
 
     @property
     def n_agreeing(self) -> int:
-        """How many of them agree."""
         return self.n_compared - sum(len(table.disagreements) for table in self.tables)
 
     def as_text(self, *, colour: bool = False) -> str:
-        """Return tables and claims as they are printed."""
         parts = [table.as_text(colour=colour) for table in self.tables]
         if self.claims:
             lines = "\n".join(map(str, self.claims))
-            parts.append(f"What the papers say, and what these runs say of it\n\n{lines}\n")
+            parts.append(f"What the papers claim, and whether it holds here\n\n{lines}\n")
         if self.n_compared:
             parts.append(f"{self.n_agreeing} of {self.n_compared} published numbers agree with ours.\n")
         if not self.results.is_mnist:
@@ -110,41 +85,7 @@ def reproduce(
     client: Client = None,
     quiet: bool = False,
 ) -> Reproduction:
-    """Do the runs that are missing, and make tables and claims from all of them.
-
-    Parameters
-    ----------
-    settings : Settings
-        What to reproduce.
-    data : ImageSet
-        On which data.
-    folder : Path
-        Where finished runs are kept.
-    command : str
-        The command, for the report.
-    client : distributed.Client, optional
-        A Dask cluster whose workers do the runs.
-    quiet : bool
-        Whether to show no progress.
-
-    Returns
-    -------
-    Reproduction
-        Tables, claims and all that they are made of.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from votron.data import load_image_set
-    >>> from votron.papers.reproduce import reproduce
-    >>> from votron.papers.settings import Settings
-    >>> settings = Settings(what=("table1",), degrees=(2,), permutations=1, epochs=0.5, jobs=1)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     made = reproduce(settings, load_image_set("digits"), Path(folder), quiet=True)
-    >>> [table.key for table in made.tables]
-    ['table1']
-    """
+    """Do the runs that are missing in a folder, and make tables and claims from all of them."""
     unknown = np.setdiff1d(data.y_test, data.y)
     if len(unknown):
         raise VotronError(f"The test labels of {data.name} must be among the training labels. Got {unknown[0]!s}.")
@@ -173,7 +114,6 @@ def reproduce(
 
 
 def _runs(settings: Settings, data: ImageSet, store: Store, client: Client, quiet: bool) -> dict[int, list[RunResult]]:
-    """Return the runs that are needed, by degree."""
     keys = {
         degree: [
             RunKey(data.digest, degree, seed, min(settings.epochs, EPOCHS_OF_DEGREE_1 if degree == 1 else np.inf))
@@ -209,14 +149,13 @@ def _notes(settings: Settings, results: Results) -> Iterator[str]:
 
 
 def environment() -> dict[str, str]:
-    """Return what a report must say about where it was made."""
+    """Return versions, and the name of the machine."""
     packages = {name: version(name) for name in ("votron", "numpy", "scipy", "scikit-learn", "numba")}
     machine = f"{platform.system()} {platform.machine()}, {_processor()}, {effective_threads(None)} threads"
     return {"Python": platform.python_version(), **packages, "Machine": machine}
 
 
 def _processor() -> str:
-    """Return the name of the processor, as far as the system tells."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8") as file:
             return next(line.partition(":")[2].strip() for line in file if line.startswith("model name"))
@@ -228,7 +167,7 @@ def _processor() -> str:
 
 
 def write_tables(made: Reproduction, out: Path) -> list[Path]:
-    """Write the tables as CSV, JSON and Markdown, and return the files."""
+    """Write tables and claims as CSV, JSON and Markdown, and return the files."""
     contents = {}
     for table in made.tables:
         contents[f"{table.key}.csv"] = table.as_csv()
@@ -236,7 +175,7 @@ def write_tables(made: Reproduction, out: Path) -> list[Path]:
     everything = json.dumps(_everything(made), indent=1, ensure_ascii=False, allow_nan=False)
     contents["results.json"] = f"{everything}\n"
     if made.claims:
-        lines = ["## What the papers say", "", "| claim | by | holds here | evidence |", "|---|---|---|---|"]
+        lines = ["## What the papers claim", "", "| claim | by | holds here | evidence |", "|---|---|---|---|"]
         lines += [f"| {c.text} | {c.source} | {c.verdict} | {c.evidence} |" for c in made.claims]
         contents["claims.md"] = "\n".join(lines) + "\n"
     for name, content in contents.items():
@@ -245,29 +184,18 @@ def write_tables(made: Reproduction, out: Path) -> list[Path]:
 
 
 def _everything(made: Reproduction) -> Params:
-    """Return what ``results.json`` has."""
+    """Return the content of ``results.json``."""
     data = made.results.data
     return {
         "command": made.command,
         "made": f"{made.made:%Y-%m-%dT%H:%M:%SZ}",
         "data": {"name": data.name, "source": data.source, "digest": data.digest},
         "environment": environment(),
-        "tables": {table.key: [asdict(record) for record in table.records()] for table in made.tables},
-        "claims": [
-            {"claim": c.text, "source": c.source, "holds": c.holds, "evidence": c.evidence} for c in made.claims
-        ],
+        "tables": {table.key: table.records() for table in made.tables},
+        "claims": [asdict(claim) for claim in made.claims],
         "runs": [
-            {
-                "degree": degree,
-                "seed": run.key.seed,
-                "epochs": run.key.epochs,
-                "train_seconds": run.train_seconds,
-                "scan_seconds": run.scan_seconds,
-                "epochs_run": run.epochs_run,
-                "converged": run.converged,
-                "record": run.digest,
-            }
-            for degree, runs in made.results.runs.items()
+            asdict(run.key) | {name: getattr(run, name) for name in SHOWN_OF_RUNS}
+            for runs in made.results.runs.values()
             for run in runs
         ],
         "notes": made.notes,

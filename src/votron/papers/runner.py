@@ -1,16 +1,15 @@
-"""Many runs, side by side: processes of this machine do them, or the workers of a Dask cluster."""
+"""Runs in parallel, by processes of this machine or by the workers of a Dask cluster."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
 
 import joblib
 
 from votron._util.progress import counting
 from votron._util.resources import available_memory, effective_threads
-from votron._util.types import Client
+from votron._util.types import Client, Params
 from votron.data import ImageSet
 from votron.errors import VotronError
 from votron.papers.runs import RunKey, RunResult, perform
@@ -19,11 +18,11 @@ from votron.papers.store import Store
 __all__ = ["perform_missing"]
 
 BYTES_A_RUN = 1 << 30
-"""Memory that a run on 60,000 images should have; fewer images need less."""
+"""Memory for a run on 60,000 images; fewer images need less."""
 SHARE_OF_MEMORY = 0.6
-"""Share of the free memory that all runs together may use."""
+"""Share of the free memory for all runs together."""
 COST = {1: 1.0, 2: 2.5, 3: 1.5}
-"""How long a run takes, relative to one of degree 4 or more: the longest go first."""
+"""Duration of a run relative to one of degree 4 or more: the longest start first."""
 
 
 def perform_missing(
@@ -35,28 +34,7 @@ def perform_missing(
     client: Client = None,
     quiet: bool = False,
 ) -> dict[RunKey, RunResult]:
-    """Return the results of runs: those in the store, and the others, which are done now and kept.
-
-    Parameters
-    ----------
-    keys : sequence of RunKey
-        Which runs.
-    data : ImageSet
-        Their data.
-    store : Store
-        Where results are kept, each as soon as it is finished.
-    jobs : int, optional
-        Runs at a time; by default as many as there are processors, if memory allows.
-    client : distributed.Client, optional
-        A Dask cluster whose workers do the runs.
-    quiet : bool
-        Whether to show no progress.
-
-    Returns
-    -------
-    dict
-        The result of each run.
-    """
+    """Return the results of these runs; those that are not in the store are done now, and stored one by one."""
     found = {key: result for key in keys if (result := store.get(key.name, RunResult)) is not None}
     missing = [key for key in keys if key not in found]
     missing.sort(key=lambda key: COST.get(key.degree, 1.0), reverse=True)
@@ -66,7 +44,10 @@ def perform_missing(
     memory = int(SHARE_OF_MEMORY * available_memory() / workers)
     threads = 1 if client else max(1, effective_threads(None) // workers)
     run = joblib.delayed(perform)
-    with _backend(workers, data, client), counting(len(missing), "runs", enabled=not quiet) as progress:
+    backend: Params = {"n_jobs": workers}
+    if client is not None:
+        backend = {"backend": "dask", "client": client, "scatter": [data], "n_jobs": -1}
+    with joblib.parallel_config(**backend), counting(len(missing), "runs", enabled=not quiet) as progress:
         progress(0)
         results = joblib.Parallel(return_as="generator_unordered")(
             run(key, data, n_jobs=threads, memory_limit="auto" if client else memory) for key in missing
@@ -78,23 +59,12 @@ def perform_missing(
                 progress(done)
         except BrokenProcessPool:
             raise VotronError(
-                "A run was ended from outside, perhaps for lack of memory: what is finished is kept; try --jobs 1."
+                "A worker process was killed, perhaps for lack of memory. Finished runs are kept; try --jobs 1."
             ) from None
     return found
 
 
-@contextmanager
-def _backend(workers: int, data: ImageSet, client: Client) -> Iterator[None]:
-    """Choose who does the runs."""
-    if client is None:
-        with joblib.parallel_config(n_jobs=workers):
-            yield
-    else:
-        with joblib.parallel_config("dask", client=client, scatter=[data], n_jobs=-1):
-            yield
-
-
 def _that_fit(n_examples: int) -> int:
-    """Return how many runs to do at a time: as many as processors and memory allow."""
+    """Return how many runs processors and memory allow at a time."""
     each = max(1 << 27, BYTES_A_RUN * n_examples // 60_000)
     return max(1, min(effective_threads(None), int(SHARE_OF_MEMORY * available_memory() / each)))

@@ -41,7 +41,7 @@ Counts = NDArray[np.int32]
 
 @dataclass(frozen=True)
 class RunKey:
-    """Which run: data, by their digest, degree of (1 + x·z)^d, seed of the permutation, epochs."""
+    """What determines a run: digest of the data, degree of (1 + x·z)^d, seed of the permutation, epochs."""
 
     data: str
     degree: int
@@ -50,53 +50,22 @@ class RunKey:
 
     @property
     def name(self) -> str:
-        """The name under which it is kept."""
         return f"{self.data[:12]}-d{self.degree}-T{self.epochs:.12g}-s{self.seed}"
 
 
 @dataclass(frozen=True, eq=False)
 class RunResult:
-    """What a run found.
-
-    Attributes
-    ----------
-    key : RunKey
-        Which run.
-    moments : array of shape (n_moments,)
-        In epochs.
-    wrong : int array of shape (n_rules, n_moments)
-        Wrong labels among the test examples, by rule (`RULES`).
-    wrong_by_label : int array of shape (n_rules, n_moments, n_vectors)
-        Wrong signs, each label against the rest.
-    mistakes, support : int arrays of shape (n_moments, n_vectors)
-        Mistakes so far of each label, and distinct examples with one.
-    support_of_any : int array of shape (n_moments,)
-        Distinct examples with a mistake of any label.
-    predicted : int array of shape (n_rules, n_test)
-        The labels at the end, as their numbers.
-    votes : float array of shape (n_test, n_vectors)
-        The mean votes at the end.
-    n_test : int
-        Test examples.
-    train_seconds, scan_seconds : float
-        How long it took.
-    epochs_run : float
-        Epochs after which there was nothing left to learn, or the end.
-    converged : bool
-        Whether there was nothing left to learn.
-    digest : str
-        Of the record.
-    """
+    """The counts of one run; moments are in epochs, and each label has one vector (one for two labels)."""
 
     key: RunKey
     moments: Floats
-    wrong: Counts
-    wrong_by_label: Counts
-    mistakes: Counts
-    support: Counts
-    support_of_any: Counts
-    predicted: NDArray[np.int16]
-    votes: NDArray[np.float32]
+    wrong: Counts  # (n_rules, n_moments): wrong labels among the test examples
+    wrong_by_label: Counts  # (n_rules, n_moments, n_vectors): wrong signs, each label against the rest
+    mistakes: Counts  # (n_moments, n_vectors)
+    support: Counts  # (n_moments, n_vectors): distinct examples with a mistake
+    support_of_any: Counts  # (n_moments,): distinct examples with a mistake of any label
+    predicted: NDArray[np.int16]  # (n_rules, n_test): index of the predicted label at the end
+    votes: NDArray[np.float32]  # (n_test, n_vectors): mean votes at the end
     n_test: int
     train_seconds: float
     scan_seconds: float
@@ -105,7 +74,7 @@ class RunResult:
     digest: str
 
     def at(self, moment: float) -> int:
-        """Return the place of a moment."""
+        """Return the index of a moment."""
         found = np.flatnonzero(np.isclose(self.moments, moment, rtol=0, atol=1e-9))
         if not len(found):
             raise VotronError(f"The run {self.key.name} has no moment T = {moment:g}.")
@@ -125,13 +94,7 @@ class RunResult:
 
 
 def vector_labels(labels: Labels) -> list[int]:
-    """Return the label of each vector: two classes have one vector, for the second of them.
-
-    Examples
-    --------
-    >>> vector_labels([3, 1, 3, 2]), vector_labels([5, 7, 7])
-    ([1, 2, 3], [7])
-    """
+    """Return the label of each vector: two classes have one vector, for the second of them."""
     found: list[int] = np.unique(labels).tolist()
     return found[1:] if len(found) == 2 else found
 
@@ -143,16 +106,7 @@ def moments_of(epochs: float, n_examples: int) -> Floats:
 
 
 def perform(key: RunKey, data: ImageSet, *, n_jobs: int | None = None, memory_limit: int | str = "auto") -> RunResult:
-    """Train once, scan the test examples once, and count.
-
-    Examples
-    --------
-    >>> from votron.data import load_image_set
-    >>> data = load_image_set("digits")
-    >>> found = perform(RunKey(data.digest, degree=2, seed=0, epochs=1.0), data)
-    >>> found.wrong.shape, int(found.mistakes[-1].sum())
-    ((7, 10), 511)
-    """
+    """Train once, scan the test examples once, and count."""
     start = time.perf_counter()
     model = VotedPerceptronClassifier(
         kernel="poly",
@@ -209,7 +163,7 @@ def _scan(
 
 
 def _counts(record: MistakeRecord, moments: Floats) -> tuple[Counts, Counts, Counts]:
-    """Return mistakes and support of each label, and the support of any, until each moment."""
+    """Return mistakes and support of each label, and support of any label, until each moment."""
     steps = [round(t * record.n_examples) for t in moments]
 
     def until(times: Index) -> Index:

@@ -27,31 +27,21 @@ class Settings:
     jobs: int | None = None
 
     def asks_for(self, *names: str) -> bool:
-        """Tell whether any of these experiments is wanted."""
         return bool(set(self.what) & set(names))
 
     @property
     def needed_degrees(self) -> tuple[int, ...]:
-        """The degrees that the experiments need."""
         if self.asks_for("table1", "table3", "figure2", "claims"):
             return self.degrees
         return (LABEL_DEGREE,) if self.asks_for("table2", "sparsity") else ()
 
     @property
     def needs_machines(self) -> bool:
-        """Whether the experiments need support vector machines."""
         return LABEL_DEGREE in self.needed_degrees and self.asks_for("table2", "sparsity", "claims")
 
 
 def parse_degrees(text: str) -> tuple[int, ...]:
-    """Return the degrees that an option names.
-
-    Examples
-    --------
-    >>> from votron.papers.settings import parse_degrees
-    >>> parse_degrees("1-6"), parse_degrees("4"), parse_degrees("2,4-5")
-    ((1, 2, 3, 4, 5, 6), (4,), (2, 4, 5))
-    """
+    """Return the degrees of an option such as "4", "1-6" or "2,4-5"."""
     found: set[int] = set()
     for part in text.split(","):
         low, dash, high = part.strip().partition("-")

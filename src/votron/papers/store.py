@@ -1,9 +1,9 @@
-"""Finished results in a folder, one file each: an interrupted command goes on where it stopped."""
+"""Finished results in a folder, one file each, so that an interrupted command can resume."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 import numpy as np
@@ -23,14 +23,14 @@ class Store:
         self.folder = folder
 
     def get(self, name: str, kind: type[T]) -> T | None:
-        """Return the result of this name and type; None if there is none, or the file is damaged."""
+        """Return a result, or None if there is none or its file is damaged."""
         try:
             return msgspec.msgpack.decode(self._path(name).read_bytes(), type=kind, dec_hook=_array_from)
         except (OSError, msgspec.DecodeError):
             return None
 
-    def put(self, name: str, result: Any) -> None:
-        """Keep a result, a dataclass of numbers, texts and arrays."""
+    def put(self, name: str, result: object) -> None:
+        """Store a dataclass of numbers, texts and arrays."""
         content = msgspec.msgpack.encode(result, enc_hook=_as_parts)
         write_bytes(self._path(name), content, make_folders=True)
 
@@ -42,6 +42,6 @@ def _as_parts(array: Array) -> tuple[str, tuple[int, ...], bytes]:
     return array.dtype.str, array.shape, array.tobytes()
 
 
-def _array_from(_: type, parts: Any) -> Array:
+def _array_from(_: type, parts: tuple[str, tuple[int, ...], bytes]) -> Array:
     kind, shape, content = parts
     return np.frombuffer(content, dtype=kind).reshape(shape)

@@ -1,6 +1,6 @@
-"""The papers' tables from finished runs: ours, theirs beside it where it is known, and how far apart they are.
+"""The papers' tables from finished runs: our numbers, the published ones beside them, and the differences.
 
-A number of ours is a mean over permutations with its standard error. It agrees with a published one
+Our number is a mean over permutations with its standard error. It agrees with a published one
 
 * of an error: within two standard errors and the rounding of a number that was read in a source, or within 0.2
   percentage points of a recalled one (0.7 for degree 1 at T = 0.1);
@@ -11,17 +11,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 
 from votron._util.text_tables import as_csv, as_markdown, as_text
-from votron.papers.published import Fact, facts, label_facts, label_source, source
-from votron.papers.results import DELTA, MOMENTS, Results, mean_and_error
+from votron.papers.machines import DELTA
+from votron.papers.published import PAPERS, Fact, facts, label_facts
+from votron.papers.results import MOMENTS, Results, mean_and_error
 from votron.papers.runs import COUNTS, RULES
 from votron.papers.settings import LABEL_DEGREE
 
-__all__ = ["Cell", "Record", "Row", "Table", "sparsity", "table1", "table2", "table3"]
+__all__ = ["Cell", "Row", "Table", "sparsity", "table1", "table2", "table3", "with_error"]
 
 LABEL_MOMENTS = (0.1, 1.0, 10.0, 30.0)
 """Those of Table 2."""
@@ -31,28 +32,10 @@ LABEL_RULES = ("Vote", "Avg (unnorm)", "Avg (norm)", "Last (unnorm)", "Rand (unn
 
 @dataclass(frozen=True)
 class Cell:
-    """A number, with what is published.
+    """Our number and the published one: an error in percent, or a count.
 
-    Attributes
-    ----------
-    value : float
-        Ours.
-    error : float or None
-        Its standard error; None for a single run.
-    paper : Fact or None
-        What is published.
-    count : bool
-        Whether it is a count, and not an error in percent.
-    slack : float
-        How far a recalled error may be off, in percentage points.
-    judged : bool
-        Whether it should agree with what is published; not, where that is of another machine or stands elsewhere too.
-
-    Examples
-    --------
-    >>> cell = Cell(2.24, 0.02, Fact(2.2, recalled=True))
-    >>> cell.text, round(cell.difference, 6), cell.agrees
-    ('2.24', 0.04, True)
+    ``error`` is the standard error (None for a single run), ``slack`` how far a recalled error may be off, in
+    percentage points. Numbers that are not ``judged`` are another machine's, or are compared in another table.
     """
 
     value: float
@@ -64,17 +47,15 @@ class Cell:
 
     @property
     def text(self) -> str:
-        """The value as it is shown."""
         return f"{self.value:,.0f}" if self.count else f"{self.value:.2f}"
 
     @property
     def difference(self) -> float | None:
-        """Ours less theirs."""
         return None if self.paper is None else self.value - self.paper.value
 
     @property
     def agrees(self) -> bool | None:
-        """Whether ours agrees with theirs; None where there is nothing to agree with."""
+        """Whether ours agrees with the published number; None where there is nothing to compare."""
         if self.paper is None or not self.judged:
             return None
         apart = abs(self.value - self.paper.value)
@@ -82,7 +63,7 @@ class Cell:
             return bool(apart <= (0.03 if self.paper.recalled else 0.02) * self.paper.value)
         if self.paper.recalled:
             return apart <= self.slack + 1e-9
-        if self.error is None:  # how far one run may be off is not known
+        if self.error is None:  # the error of a single run is unknown
             return None
         decimals = max(1, len(f"{self.paper.value:.6f}".rstrip("0").split(".")[1]))
         return apart <= 2 * self.error + 0.5 * 10.0**-decimals + 1e-9
@@ -93,7 +74,7 @@ Cells = tuple[Cell | None, ...]
 
 @dataclass(frozen=True)
 class Row:
-    """A row of a table: our cells, and below them those of another paper, with its name."""
+    """A row of a table: our cells, and those of another paper with its name."""
 
     name: str
     cells: Cells
@@ -102,57 +83,12 @@ class Row:
 
     @property
     def by_paper(self) -> list[tuple[str, Cells]]:
-        """The cells for each paper."""
         return [("paper", self.cells), *([self.other] if self.other else [])]
 
 
 @dataclass(frozen=True)
-class Record:
-    """A number of a table as CSV and JSON files have it."""
-
-    table: str
-    group: str
-    row: str
-    column: str
-    ours: float
-    standard_error: float | None
-    published: float | None
-    by: str | None
-    status: str | None
-    difference: float | None
-    agrees: bool | None
-
-
-@dataclass(frozen=True)
 class Table:
-    """A table of a paper, ours beside theirs.
-
-    Attributes
-    ----------
-    key, title, caption : str
-        Its short name, its title, and a sentence.
-    columns : tuple of str
-        Heads of the columns.
-    rows : tuple of Row
-        In groups.
-    notes : tuple of str
-        Sentences to stand below.
-
-    Examples
-    --------
-    >>> vote = Row("Vote", (Cell(5.5, 0.1, Fact(5.4, recalled=True)), Cell(2.6, 0.02, Fact(2.2, recalled=True))))
-    >>> table = Table("t", "A table", "Errors in %.", ("T = 0.1", "T = 1"), (vote,))
-    >>> print(table.as_text())
-    A table
-    Errors in %.
-    <BLANKLINE>
-               T = 0.1      T = 1
-    Vote     5.50 ±.10  2.60 ±.02
-      paper       ~5.4     ~2.2 !
-    <BLANKLINE>
-    >>> table.n_compared, len(table.disagreements)
-    (2, 1)
-    """
+    """A table of a paper, our numbers beside the published ones."""
 
     key: str
     title: str
@@ -163,7 +99,6 @@ class Table:
 
     @property
     def groups(self) -> list[tuple[str, list[Row]]]:
-        """The rows by group, in order."""
         found: dict[str, list[Row]] = {}
         for row in self.rows:
             found.setdefault(row.group, []).append(row)
@@ -171,7 +106,6 @@ class Table:
 
     @property
     def numbers(self) -> list[tuple[Row, str, str, Cell]]:
-        """Row, column, paper and cell of every number."""
         return [
             (row, column, paper, cell)
             for row in self.rows
@@ -182,22 +116,20 @@ class Table:
 
     @property
     def disagreements(self) -> list[tuple[Row, str, str, Cell]]:
-        """The numbers that do not agree with what is published."""
         return [number for number in self.numbers if number[-1].agrees is False]
 
     @property
     def n_compared(self) -> int:
-        """How many numbers there are to agree with."""
         return sum(cell.agrees is not None for *_, cell in self.numbers)
 
     def lines(self) -> list[list[str]]:
-        """Return the table as rows of text, the head first; what papers print is below ours and begins with a space."""
+        """Return the table as rows of text, header first; published numbers are indented below ours."""
         out = [["", *self.columns]]
         for group, rows in self.groups:
             if group:
                 out.append([group, *[""] * len(self.columns)])
             for row in rows:
-                out.append([row.name, *map(_with_error, row.cells)])
+                out.append([row.name, *map(with_error, row.cells)])
                 out += [
                     [f"  {paper}", *map(_published, cells)]
                     for paper, cells in row.by_paper
@@ -206,41 +138,38 @@ class Table:
         return out
 
     def as_text(self, *, colour: bool = False) -> str:
-        """Return it as aligned lines."""
         notes = "".join(f"\n{note}" for note in self.notes)
         return f"{self.title}\n{self.caption}\n\n{as_text(self.lines(), colour=colour)}\n{notes}".rstrip() + "\n"
 
     def as_markdown(self) -> str:
-        """Return it in Markdown."""
         notes = "".join(f"\n{note}\n" for note in self.notes)
         return f"## {self.title}\n\n{self.caption}\n\n{as_markdown(self.lines())}\n{notes}"
 
-    def records(self) -> list[Record]:
-        """Return every number."""
-        return [self._record(*number) for number in self.numbers]
-
-    def _record(self, row: Row, column: str, paper: str, cell: Cell) -> Record:
-        fact = cell.paper
-        return Record(
-            table=self.key,
-            group=row.group,
-            row=row.name,
-            column=column,
-            ours=cell.value,
-            standard_error=cell.error,
-            published=None if fact is None else fact.value,
-            by=None if fact is None else paper,
-            status=None if fact is None else "recalled" if fact.recalled else "read",
-            difference=cell.difference,
-            agrees=cell.agrees,
-        )
+    def records(self) -> list[dict[str, str | float | bool | None]]:
+        """Return the numbers as in CSV and JSON files."""
+        return [
+            {
+                "table": self.key,
+                "group": row.group,
+                "row": row.name,
+                "column": column,
+                "ours": cell.value,
+                "standard_error": cell.error,
+                "published": cell.paper.value if cell.paper else None,
+                "by": paper if cell.paper else None,
+                "status": ("recalled" if cell.paper.recalled else "read") if cell.paper else None,
+                "difference": cell.difference,
+                "agrees": cell.agrees,
+            }
+            for row, column, paper, cell in self.numbers
+        ]
 
     def as_csv(self) -> str:
-        """Return the numbers as CSV."""
-        return as_csv([list(Record.__dataclass_fields__), *(asdict(record).values() for record in self.records())])
+        records = self.records()
+        return as_csv([records[0].keys(), *(record.values() for record in records)])
 
 
-def _with_error(cell: Cell | None) -> str:
+def with_error(cell: Cell | None) -> str:
     if cell is None:
         return ""
     if cell.error is None or cell.count:
@@ -249,7 +178,6 @@ def _with_error(cell: Cell | None) -> str:
 
 
 def _published(cell: Cell | None) -> str:
-    """Return what is published, recalled numbers with ~, and with ! where ours does not agree."""
     if cell is None or cell.paper is None:
         return ""
     return f"{cell.paper}{' !' if cell.agrees is False else ''}"
@@ -268,7 +196,7 @@ def _cell(
     paper: Fact | None = None,
     judged: bool = True,
 ) -> Cell | None:
-    """Return a number of ours; None where training ended before."""
+    """Return our number; None where training ended before."""
     if moment > results.end(degree) + 1e-9:
         return None
     value, error = mean_and_error(results.values(degree, row, moment, label))
@@ -291,14 +219,15 @@ def _mean_of(results: Results) -> str:
 # -- the tables -------------------------------------------------------------------------------------------------------
 
 REMARK = "~ recalled: confirmed by replications to about 3 %, the last digit unknown. ! ours does not agree."
-SOURCES = f"paper: {source('freund_schapire')}. Li & Long: {source('li_long')}."
+SOURCES = f"paper: {PAPERS['freund_schapire']['source']}. Li & Long: {PAPERS['li_long']['source']}."
 LABEL_SOURCES = (
-    f"Published: {label_source('perceptron')}; of SVMs, {label_source('svm')}, which are shown and not judged."
+    f"Published: {PAPERS['labels']['perceptron']['source']}; of SVMs, {PAPERS['labels']['svm']['source']}, which are "
+    "shown and not judged."
 )
 
 
 def table1(results: Results) -> Table:
-    """Return Freund & Schapire's Table 1: all rules, moments and degrees; beside theirs where the data are theirs."""
+    """Return Freund & Schapire's Table 1: all rules, moments and degrees."""
     moments = _moments(results, MOMENTS, list(results.runs))
     rows = []
     for degree in sorted(results.runs):
@@ -345,14 +274,14 @@ def table2(results: Results) -> Table:
 
 
 def _machine_rows(results: Results, names: Sequence[str]) -> list[Row]:
-    """Return what is known of the SVMs; not judged, as another solver made theirs on digits prepared otherwise."""
+    """Return rows of the SVMs; not judged, since the papers' solver and preprocessing were different."""
     shown = {"error": "SVM error", "SupVec": "SVM SupVec", "bound": "SVM bound (7) %"}
     rows = []
     for name in names if results.machines else ():
         published = label_facts("svm", name) if results.is_mnist else [None] * len(results.machines)
         cells: list[Cell | None] = []
         for machine, paper in zip(results.machines, published, strict=True):
-            value = {"error": machine.error, "SupVec": machine.n_support, "bound": machine.bound(DELTA)}[name]
+            value = {"error": machine.error, "SupVec": machine.n_support, "bound": machine.bound}[name]
             cell = Cell(value, None, paper, name == "SupVec", judged=False)
             cells.append(cell if math.isfinite(value) else None)
         rows.append(Row(shown[name], tuple(cells), "SVM"))

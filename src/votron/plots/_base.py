@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import TYPE_CHECKING, Self
 
 from votron._util.plotting import STYLE, pyplot
 from votron._util.types import Axes, Estimator
 from votron.errors import VotronError
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 
 class Display:
     """A picture that is drawn on axes of matplotlib."""
 
-    ax_: Any
+    ax_: Axes
     """What was drawn on."""
-    figure_: Any
+    figure_: Figure
     """The figure of it."""
 
     def plot(self, ax: Axes = None) -> Self:
@@ -32,7 +35,6 @@ class Display:
         return 7.2, 4.6
 
     def _draw(self, ax: Axes) -> None:
-        """Draw."""
         raise NotImplementedError
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from sklearn.utils import _safe_indexing
 
-from votron._util.types import Array, Estimator, Floats, RowsLike
+from votron._util.types import Array, Estimator, Floats, Index, Label, RowsLike
+from votron.data import Examples
 from votron.plots.images import WrongImagesDisplay, images_of
 from votron.plots.predictions import row_margins
 
@@ -24,8 +25,8 @@ class PredictedRow:
     """Among all rows, counted from 1."""
     place: str
     """The line or the file that it is in, where that is known."""
-    true: Any
-    predicted: Any
+    true: Label
+    predicted: Label
     X: RowsLike
     """The row, as the data have it: an array, matrix or frame of one."""
     image: Array | None
@@ -33,19 +34,20 @@ class PredictedRow:
 
 
 class WrongRows:
-    """The rows that are wrong by the most, of all batches."""
+    """The rows that are wrong by the most, of all batches with labels."""
 
     def __init__(self, estimator: Estimator, most: int) -> None:
         self.estimator, self.most, self.n_wrong = estimator, most, 0
         self.kept: list[PredictedRow] = []
 
-    def add(self, batch: Any, X: RowsLike, predicted: Array) -> None:
+    def add(self, batch: Examples, X: RowsLike, predicted: Array) -> None:
         """Keep those of a batch, of which X are the rows as the classifier takes them."""
-        wrong = np.flatnonzero(predicted != batch.y)
+        y = np.asarray(batch.y)
+        wrong = np.flatnonzero(predicted != y)
         if not len(wrong):
             return
         self.n_wrong += len(wrong)
-        margins = row_margins(self.estimator, rows_at(X, wrong), batch.y[wrong])
+        margins = row_margins(self.estimator, rows_at(X, wrong), y[wrong])
         most = np.argsort(margins, kind="stable")[: self.most]
         self.kept += predicted_rows(self.estimator, batch, X, predicted, wrong[most], margins[most])
         self.kept = sorted(self.kept, key=lambda each: each.margin)[: self.most]
@@ -61,22 +63,25 @@ class WrongRows:
 
 
 def predicted_rows(
-    estimator: Estimator, batch: Any, X: RowsLike, predicted: Array, at: Array, margins: Floats
+    estimator: Estimator, batch: Examples, X: RowsLike, predicted: Array, at: Array, margins: Floats
 ) -> list[PredictedRow]:
     """Return rows of a batch at these places, whose margins are known."""
     with_sure = hasattr(estimator, "predict_proba")
-    sure = estimator.predict_proba(rows_at(X, at)).max(axis=1).tolist() if with_sure else None
-    places = _places(batch)
+    sure = estimator.predict_proba(rows_at(X, at)).max(axis=1).tolist() if with_sure else [None] * len(at)
     found = []
     for i, row in enumerate(at.tolist()):
-        data = rows_at(batch.X, [row])
+        data, place = rows_at(batch.X, [row]), ""
+        if batch.files is not None:
+            place = str(batch.files[row])
+        elif batch.lines is not None:
+            place = f"line {int(batch.lines[row]):,}"
         found.append(
             PredictedRow(
                 margin=float(margins[i]),
-                probability=None if sure is None else sure[i],
+                probability=sure[i],
                 number=int(batch.row_numbers[row]),
-                place=places(row),
-                true=batch.y[[row]].tolist()[0],
+                place=place,
+                true=np.asarray(batch.y)[[row]].tolist()[0],
                 predicted=predicted[[row]].tolist()[0],
                 X=data,
                 image=None if batch.image_shape is None else images_of(data, batch.image_shape)[0],
@@ -85,15 +90,6 @@ def predicted_rows(
     return found
 
 
-def rows_at(X: RowsLike, at: Any) -> Any:
+def rows_at(X: RowsLike, at: Index | slice | list[int]) -> RowsLike:
     """Return rows of an array, matrix or frame."""
-    from sklearn.utils import _safe_indexing
-
     return _safe_indexing(X, at)
-
-
-def _places(batch: Any) -> Any:
-    """Return what says in which line or file a row is."""
-    if batch.files is not None:
-        return lambda row: str(batch.files[row])
-    return lambda row: "" if batch.lines is None else f"line {int(batch.lines[row]):,}"

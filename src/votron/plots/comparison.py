@@ -16,13 +16,8 @@ from votron.plots._base import Display
 __all__ = ["ComparisonDisplay"]
 
 _LONGEST = 24
-_TIMES = (
-    *((1e-6, "1 µs"), (1e-5, "10 µs"), (1e-4, "0.1 ms"), (1e-3, "1 ms"), (1e-2, "10 ms"), (0.1, "0.1 s"), (1.0, "1 s")),
-    *((10.0, "10 s"), (60.0, "1 min"), (600.0, "10 min"), (3600.0, "1 h"), (36000.0, "10 h")),
-)
 _LEAST = 1e-6
 """Seconds below which no clock tells anything."""
-_MOST_TICKS = 5
 _REACH = 3.0
 """How many widths of what is good the axis of scores goes beyond it."""
 
@@ -63,7 +58,7 @@ class ComparisonDisplay(Display):
     ('majority', False, 'accuracy, %', 'log')
     """
 
-    time_ax_: Any
+    time_ax_: Axes
 
     def __init__(
         self,
@@ -86,15 +81,7 @@ class ComparisonDisplay(Display):
 
     @classmethod
     def from_comparison(cls, comparison: Any, *, ax: Axes = None) -> Self:
-        """Draw what `votron.evaluate.compare` returned.
-
-        Parameters
-        ----------
-        comparison : Comparison
-            The result.
-        ax : matplotlib Axes, optional
-            Where to draw, the times to the right of it; by default on a new figure.
-        """
+        """Draw what `votron.evaluate.compare` returned; the times are to the right of ``ax``, a subplot."""
         rows, found = comparison.rows, comparison.records()
         return cls(
             [row.name for row in rows],
@@ -113,7 +100,9 @@ class ComparisonDisplay(Display):
         return 10.2, 1.9 + 0.36 * len(self.names)
 
     def _draw(self, ax: Axes) -> None:
-        self.time_ax_ = _beside(ax)
+        left, right = ax.get_subplotspec().subgridspec(1, 2, width_ratios=[1.6, 1.0], wspace=0.08)
+        ax.set_subplotspec(left)
+        self.time_ax_ = ax.figure.add_subplot(right)
         places, scale = np.arange(len(self.names))[::-1], 100.0 if self.is_share else 1.0
         low, high = self._limits()
         for i, y in enumerate(places):
@@ -153,6 +142,8 @@ class ComparisonDisplay(Display):
         write_name(ax, words, MUTED, (at, y), (10 if left else -10, 0), ha=side, fontweight="normal")
 
     def _draw_times(self, ax: Axes, places: Index) -> None:
+        from matplotlib.ticker import EngFormatter, LogLocator
+
         train, predict = (np.maximum(each, _LEAST) for each in (self.train_seconds, self.predict_seconds))
         ax.hlines(places, np.minimum(train, predict), np.maximum(train, predict), color=GRID, linewidth=2.2, zorder=1)
         ax.plot(train, places, "o", color=INK, markersize=7, zorder=3)
@@ -160,26 +151,10 @@ class ComparisonDisplay(Display):
         ax.set_xscale("log")
         _style(ax, places)
         ax.set_yticks([])
-        times = np.concatenate([train, predict])
-        low, high = times.min() / 2, times.max() * 2
-        known = [each for each in _TIMES if low <= each[0] <= high]
-        shown = known[:: max(1, -(-len(known) // _MOST_TICKS))]
-        ax.set_xlim(low, high)
-        ax.set_xticks([at for at, _ in shown], [words for _, words in shown])
+        ax.xaxis.set_major_locator(LogLocator(numticks=5))
+        ax.xaxis.set_major_formatter(EngFormatter("s"))
         ax.minorticks_off()
         ax.set_xlabel("● to train   ◇ to predict 1,000 rows")
-
-
-def _beside(ax: Axes) -> Any:
-    """Return axes to the right of these, which become narrower."""
-    spec = ax.get_subplotspec()
-    if spec is None:
-        box = ax.get_position()
-        ax.set_position([box.x0, box.y0, 0.58 * box.width, box.height])
-        return ax.figure.add_axes((box.x0 + 0.64 * box.width, box.y0, 0.36 * box.width, box.height))
-    left, right = spec.subgridspec(1, 2, width_ratios=[1.6, 1.0], wspace=0.08)
-    ax.set_subplotspec(left)
-    return ax.figure.add_subplot(right)
 
 
 def _style(ax: Axes, places: Index) -> None:

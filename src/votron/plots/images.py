@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from votron._util.pipelines import classifier_of
 from votron._util.plotting import AGAINST, AXIS, FOR, IMAGE_SHAPES, MUTED, title
 from votron._util.text import shortened
-from votron._util.types import Array, Axes, Estimator, Labels, RowsLike
+from votron._util.types import Array, Axes, Estimator, Label, Labels, RowsLike
 from votron.errors import VotronError
 from votron.plots._base import Display, check_offers
 from votron.plots.predictions import row_margins
@@ -51,7 +51,7 @@ class ImagesDisplay(Display):
             grey = {"cmap": "gray_r", "vmin": min(0.0, float(image.min())), "vmax": max(1e-300, float(image.max()))}
             shown = image if image.ndim == 2 else image / max(1.0, float(image.max()))
             ax.imshow(shown, extent=(x, x + 1, y + 1, y), interpolation="nearest", **(grey if image.ndim == 2 else {}))
-            ax.add_patch(_frame(x, y))
+            ax.plot([x, x + 1, x + 1, x, x], [y, y, y + 1, y + 1, y], color=AXIS, linewidth=0.6)
             for at, ha, (text, colour) in zip((x, x + 1), ("left", "right"), self._words(i), strict=True):
                 ax.text(at, y + 1.06, text, color=colour, fontsize=8.5, fontweight="bold", ha=ha, va="top")
         ax.set_xlim(-0.02, 1.16 * self.columns - 0.12)
@@ -61,21 +61,14 @@ class ImagesDisplay(Display):
         title(ax, self.heading, self.note)
 
 
-def _frame(x: float, y: float) -> Any:
-    from matplotlib.patches import Rectangle
-
-    return Rectangle((x, y), 1, 1, fill=False, edgecolor=AXIS, linewidth=0.6)
-
-
 def images_of(rows: RowsLike, image_shape: tuple[int, ...] | None) -> Array:
     """Return rows as images of this shape, or of one that so many features are known to have."""
     n = rows.shape[1]
     shape = IMAGE_SHAPES.get(n) if image_shape is None else tuple(image_shape)
     if shape is None or math.prod(shape) != n:
-        got = "None" if image_shape is None else str(image_shape)
         raise VotronError(
             f"The 'image_shape' must have as many pixels as rows have features, {n}, such as (28, 28) for 784. "
-            f"Got {got} instead."
+            f"Got {image_shape} instead."
         )
     dense = rows.toarray() if sp.issparse(rows) else np.asarray(rows)
     return np.asarray(dense, dtype=np.float64).reshape(len(dense), *shape)
@@ -109,7 +102,7 @@ class SupportImagesDisplay(ImagesDisplay):
 
     heading, note = "Support images", "their labels, and how many mistakes of all vectors were made on them"
 
-    def __init__(self, images: Array, labels: Sequence[Any], mistakes: Sequence[int], columns: int | None = None):
+    def __init__(self, images: Array, labels: Sequence[Label], mistakes: Sequence[int], columns: int | None = None):
         super().__init__(images, columns)
         self.labels, self.mistakes = list(labels), list(mistakes)
 
@@ -117,19 +110,7 @@ class SupportImagesDisplay(ImagesDisplay):
     def from_estimator(
         cls, estimator: Estimator, *, n: int = 40, image_shape: tuple[int, ...] | None = None, ax: Axes = None
     ) -> Self:
-        """Draw the support images of a fitted model, those with the most mistakes.
-
-        Parameters
-        ----------
-        estimator : classifier
-            A fitted `votron.VotedPerceptronClassifier` of images.
-        n : int, default=40
-            How many, at most.
-        image_shape : tuple of int, optional
-            Height and width, and 3 for colours; known for rows of 64 and 784 features.
-        ax : matplotlib Axes, optional
-            Where to draw; by default on a new figure.
-        """
+        """Draw the ``n`` support images of a fitted `votron.VotedPerceptronClassifier` with the most mistakes."""
         from votron.explanations.models import support_labels
 
         model = classifier_of(estimator)
@@ -172,8 +153,8 @@ class WrongImagesDisplay(ImagesDisplay):
     def __init__(
         self,
         images: Array,
-        true: Sequence[Any],
-        given: Sequence[Any],
+        true: Sequence[Label],
+        given: Sequence[Label],
         n_wrong: int | None = None,
         columns: int | None = None,
     ):
@@ -194,7 +175,7 @@ class WrongImagesDisplay(ImagesDisplay):
         image_shape: tuple[int, ...] | None = None,
         ax: Axes = None,
     ) -> Self:
-        """Draw the images that a fitted classifier gets wrong; where it has scores, the most wrong first."""
+        """Draw the images that a fitted classifier gets wrong, the most wrong first where it has scores."""
         labels = np.asarray(y)
         given = np.asarray(estimator.predict(X))
         order = np.argsort(row_margins(estimator, X, labels), kind="stable")
@@ -211,21 +192,7 @@ class WrongImagesDisplay(ImagesDisplay):
         image_shape: tuple[int, ...] | None = None,
         ax: Axes = None,
     ) -> Self:
-        """Draw the images whose predicted label is wrong, the first n.
-
-        Parameters
-        ----------
-        y_true, y_pred : arrays of shape (n_samples,)
-            True labels, and those that were given.
-        X : array of shape (n_samples, n_pixels)
-            The images.
-        n : int, default=40
-            How many, at most.
-        image_shape : tuple of int, optional
-            Height and width, and 3 for colours; known for rows of 64 and 784 features.
-        ax : matplotlib Axes, optional
-            Where to draw; by default on a new figure.
-        """
+        """Draw the first ``n`` images whose predicted label is wrong."""
         true, given = np.asarray(y_true), np.asarray(y_pred)
         wrong = np.flatnonzero(true != given)
         shown = wrong[:n]

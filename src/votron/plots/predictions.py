@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from votron._util.plotting import AGAINST, AXIS, EMPTY, FOR, INK, plain, title
 from votron._util.text import shortened
@@ -49,17 +50,7 @@ class ConfusionsDisplay(Display):
 
     @classmethod
     def from_predictions(cls, y_true: Labels, y_pred: Labels, *, labels: Labels = None, ax: Axes = None) -> Self:
-        """Draw the confusions of predicted labels with the true ones.
-
-        Parameters
-        ----------
-        y_true, y_pred : arrays of shape (n_samples,)
-            True labels, and those that were given.
-        labels : sequence, optional
-            The labels, in the order wanted; by default all that occur, sorted.
-        ax : matplotlib Axes, optional
-            Where to draw; by default on a new figure.
-        """
+        """Draw the confusions of predicted labels with the true ones; ``labels`` sets their order."""
         from sklearn.metrics import confusion_matrix
 
         known = np.unique(np.concatenate([np.asarray(y_true), np.asarray(y_pred)])) if labels is None else labels
@@ -92,7 +83,7 @@ class ConfusionsDisplay(Display):
         wrong, rows = int(self.counts.sum() - np.trace(self.counts)), int(self.counts.sum())
         title(ax, "Confusions", f"{wrong:,} of {rows:,} rows wrong; colours by shares of each row")
 
-    def _label(self, ax: Axes, at: Any) -> None:
+    def _label(self, ax: Axes, at: range) -> None:
         names = [shortened(str(self.labels[i]), _LONGEST) for i in at]
         plain(ax)
         ax.grid(False)
@@ -144,23 +135,9 @@ class ReliabilityDisplay(Display):
 
     @classmethod
     def from_predictions(
-        cls, y_true: Labels, y_proba: Any, *, classes: Labels = None, n_bins: int = 10, ax: Axes = None
+        cls, y_true: Labels, y_proba: ArrayLike, *, classes: Labels = None, n_bins: int = 10, ax: Axes = None
     ) -> Self:
-        """Draw the reliability of probabilities.
-
-        Parameters
-        ----------
-        y_true : array of shape (n_samples,)
-            True labels.
-        y_proba : array of shape (n_samples, n_classes)
-            The probability of each class.
-        classes : sequence, optional
-            The classes, in the order of the columns; by default the true labels, sorted.
-        n_bins : int, default=10
-            Number of bins; each has equally many rows.
-        ax : matplotlib Axes, optional
-            Where to draw; by default on a new figure.
-        """
+        """Draw the reliability of probabilities, a column for each of ``classes`` (default: those that are true)."""
         p, known = np.asarray(y_proba, dtype=np.float64), np.unique(y_true) if classes is None else np.asarray(classes)
         if p.ndim != 2 or p.shape[1] != len(known):
             raise VotronError(
@@ -254,20 +231,8 @@ class MarginsDisplay(Display):
         return cls.from_predictions(y, estimator.decision_function(X), classes=estimator.classes_, ax=ax)
 
     @classmethod
-    def from_predictions(cls, y_true: Labels, y_score: Any, *, classes: Labels = None, ax: Axes = None) -> Self:
-        """Draw the margins of scores.
-
-        Parameters
-        ----------
-        y_true : array of shape (n_samples,)
-            True labels.
-        y_score : array of shape (n_samples,) or (n_samples, n_classes)
-            Scores, as ``decision_function`` returns them.
-        classes : sequence, optional
-            The classes, in the order of the columns; by default the true labels, sorted.
-        ax : matplotlib Axes, optional
-            Where to draw; by default on a new figure.
-        """
+    def from_predictions(cls, y_true: Labels, y_score: ArrayLike, *, classes: Labels = None, ax: Axes = None) -> Self:
+        """Draw the margins of scores as ``decision_function`` returns them, of ``classes`` (default: as in y_true)."""
         known = np.unique(y_true) if classes is None else np.asarray(classes)
         return cls(score_margins(np.asarray(y_true), np.asarray(y_score, dtype=np.float64), known)).plot(ax)
 

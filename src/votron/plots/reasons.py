@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from votron._util.types import Axes, Estimator, Labels, RowsLike
 from votron.errors import VotronError
 from votron.plots._base import Display, check_offers
+
+if TYPE_CHECKING:
+    from votron.explanations import Explanation
+    from votron.theory import Certificate
 
 __all__ = ["CertificateDisplay", "ExplanationDisplay"]
 
@@ -30,24 +34,12 @@ class CertificateDisplay(Display):
     150
     """
 
-    def __init__(self, certificate: Any):
+    def __init__(self, certificate: Certificate):
         self.certificate = certificate
 
     @classmethod
     def from_estimator(cls, estimator: Estimator, X: RowsLike, y: Labels, *, ax: Axes = None, **options: Any) -> Self:
-        """Compute the certificate of a fitted model on its training data, and draw it.
-
-        Parameters
-        ----------
-        estimator : classifier
-            The model.
-        X, y : arrays
-            The data that it was trained on.
-        ax : matplotlib Axes, optional
-            Where to draw; by default on a new figure.
-        **options : object
-            Of `votron.certify`, such as ``delta`` or ``X_test`` and ``y_test``.
-        """
+        """Compute the certificate of a fitted model on its training data, by `votron.certify`, and draw it."""
         from votron.theory import certify
 
         return cls(certify(estimator, X, y, **options)).plot(ax)
@@ -80,7 +72,7 @@ class ExplanationDisplay(Display):
     '7'
     """
 
-    def __init__(self, explanation: Any, image_shape: tuple[int, int] | None = None):
+    def __init__(self, explanation: Explanation, image_shape: tuple[int, int] | None = None):
         self.explanation, self.image_shape = explanation, image_shape
 
     @classmethod
@@ -91,23 +83,9 @@ class ExplanationDisplay(Display):
         *,
         image_shape: tuple[int, int] | None = None,
         ax: Axes = None,
-        **options: Any,
+        **options: object,
     ) -> Self:
-        """Explain the one row of X, and draw it.
-
-        Parameters
-        ----------
-        estimator : classifier
-            A fitted model with ``explain``.
-        X : array of shape (1, n_features)
-            The row.
-        image_shape : (int, int), optional
-            Height and width, where rows are images.
-        ax : matplotlib Axes, optional
-            Where to draw the terms alone; by default on a new figure, with the votes beneath them.
-        **options : object
-            Of ``explain``, such as ``label``, ``against`` and ``top``.
-        """
+        """Explain the one row of X with options of ``explain``, and draw it; on ``ax`` without the votes."""
         check_offers(estimator, "explain", cls.__name__, "classifiers that explain themselves")
         found = estimator.explain(X, **options)
         if len(found) != 1:

@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Self
+from typing import TYPE_CHECKING, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from votron._util.pipelines import classifier_of, rows_for_classifier
 from votron._util.plotting import AXIS, COLOURS, name_ends, plain, title
-from votron._util.types import Array, Axes, Estimator, Floats, Index, Labels, RowsLike
+from votron._util.types import Array, Axes, Estimator, Floats, Index, Label, Labels, RowsLike
 from votron.errors import VotronError
 from votron.plots._base import Display, check_offers
 from votron.record import MistakeRecord, labels_of
 from votron.rules import RULES
 from votron.rules.vectors import moments_of
 
+if TYPE_CHECKING:
+    from matplotlib.axis import Axis
+
 __all__ = ["MistakesDisplay", "RulesDisplay", "VotesDisplay"]
 
 _MOMENTS = 25
 _VOTED = "models that keep their record, as VotedPerceptronClassifier does"
+
+
+Rule: TypeAlias = str | tuple[str, bool]
+"""The name of a rule, or a pair of it and whether vectors are normalised."""
 
 
 def moments_within(record: MistakeRecord, n: int = _MOMENTS) -> list[float]:
@@ -30,13 +37,8 @@ def moments_within(record: MistakeRecord, n: int = _MOMENTS) -> list[float]:
     return [int(time) / record.n_examples for time in times]
 
 
-def rule_choices() -> list[str]:
-    """Return the rules that follow from the record alone."""
-    return [name for name, rule in RULES.items() if not rule.needs_held_out]
-
-
-def rule_words(rule: Any) -> str:
-    """Return what to call a rule, or a pair of a rule and whether vectors are normalised."""
+def rule_words(rule: Rule) -> str:
+    """Return what to call a rule."""
     name, normalised = (rule, False) if isinstance(rule, str) else rule
     return f"{name}, normalised" if normalised else str(name)
 
@@ -50,12 +52,13 @@ class RulesOverTime:
     """How often each rule errs after so many epochs, counted batch by batch; each takes one scan over the record."""
 
     def __init__(
-        self, estimator: Estimator, rules: Iterable[Any] | None = None, epochs: Iterable[float] | None = None
+        self, estimator: Estimator, rules: Iterable[Rule] | None = None, epochs: Iterable[float] | None = None
     ) -> None:
         self.estimator, self.n, record = estimator, 0, estimator.record_
         self.epochs = moments_within(record) if epochs is None else moments_of(record, estimator.n_epochs_, epochs)
-        chosen = rule_choices() if rules is None else [rules] if isinstance(rules, str) else rules
-        self.wrong: dict[Any, Index] = {rule: np.zeros(len(self.epochs), dtype=np.int64) for rule in chosen}
+        of_record = [name for name, rule in RULES.items() if not rule.needs_held_out]
+        chosen = of_record if rules is None else rules
+        self.wrong: dict[Rule, Index] = {rule: np.zeros(len(self.epochs), dtype=np.int64) for rule in chosen}
 
     def add(self, X: RowsLike, y: Array) -> None:
         """Count a batch, of rows as the classifier takes them."""
@@ -66,7 +69,7 @@ class RulesOverTime:
         self.n += len(y)
 
     @property
-    def errors(self) -> dict[Any, Floats]:
+    def errors(self) -> dict[Rule, Floats]:
         """Of each rule the shares that are wrong."""
         return {rule: wrong / self.n for rule, wrong in self.wrong.items()}
 
@@ -100,7 +103,7 @@ class RulesDisplay(Display):
     (True, 'epochs of training')
     """
 
-    def __init__(self, epochs: ArrayLike, errors: Mapping[Any, ArrayLike], n_rows: int | None = None):
+    def __init__(self, epochs: ArrayLike, errors: Mapping[Rule, ArrayLike], n_rows: int | None = None):
         self.epochs = np.asarray(epochs, dtype=np.float64)
         self.errors = {rule: np.asarray(each, dtype=np.float64) for rule, each in errors.items()}
         self.n_rows = n_rows
@@ -113,21 +116,13 @@ class RulesDisplay(Display):
         y: Labels,
         *,
         at: Iterable[float] | None = None,
-        rules: Any = None,
+        rules: Iterable[Rule] | None = None,
         ax: Axes = None,
     ) -> Self:
-        """Draw the errors of a fitted model on labelled rows, from one scan over its record.
+        """Draw the errors of a fitted model on held-out rows, from one scan over its record.
 
-        Parameters
-        ----------
-        estimator : classifier
-            A fitted `votron.VotedPerceptronClassifier`, or a pipeline that ends with one.
-        X, y : arrays
-            Rows that training has not seen, and their labels.
-        at, rules : sequences, optional
-            As in ``staged_decision_function``; by default 25 moments, and all rules that need no held-out rows.
-        ax : matplotlib Axes, optional
-            Where to draw; by default on a new figure.
+        ``at`` and ``rules`` are as in ``staged_decision_function``; by default 25 moments, and all rules that need no
+        held-out rows.
         """
         model, rows = classifier_of(estimator), rows_for_classifier(estimator, X)
         check_offers(model, "staged_decision_function", cls.__name__, _VOTED)
@@ -172,7 +167,7 @@ class VotesDisplay(Display):
     (7, [7])
     """
 
-    def __init__(self, epochs: ArrayLike, votes: Mapping[Any, ArrayLike], top: int = 4):
+    def __init__(self, epochs: ArrayLike, votes: Mapping[Label, ArrayLike], top: int = 4):
         self.epochs = np.asarray(epochs, dtype=np.float64)
         self.votes = {label: np.asarray(each, dtype=np.float64) for label, each in votes.items()}
         self.top = top
@@ -181,21 +176,7 @@ class VotesDisplay(Display):
     def from_estimator(
         cls, estimator: Estimator, X: RowsLike, *, at: Iterable[float] | None = None, top: int = 4, ax: Axes = None
     ) -> Self:
-        """Draw the votes of a fitted model on the one row of X.
-
-        Parameters
-        ----------
-        estimator : classifier
-            A fitted `votron.VotedPerceptronClassifier`, or a pipeline that ends with one.
-        X : array of shape (1, n_features)
-            The row.
-        at : sequence of float, optional
-            Moments, in epochs.
-        top : int, default=4
-            How many classes have a colour and a name.
-        ax : matplotlib Axes, optional
-            Where to draw; by default on a new figure.
-        """
+        """Draw the votes of a fitted model on the one row of X, at moments in epochs; ``top`` classes have a colour."""
         model, rows = classifier_of(estimator), rows_for_classifier(estimator, X)
         check_offers(model, "staged_decision_function", cls.__name__, _VOTED)
         moments = moments_within(model.record_, 60) if at is None else at
@@ -255,15 +236,7 @@ class MistakesDisplay(Display):
 
     @classmethod
     def from_estimator(cls, estimator: Estimator, *, ax: Axes = None) -> Self:
-        """Draw what the record of a fitted model counts; no data are needed.
-
-        Parameters
-        ----------
-        estimator : classifier
-            A fitted `votron.VotedPerceptronClassifier`, or a pipeline that ends with one.
-        ax : matplotlib Axes, optional
-            Where to draw; by default on a new figure.
-        """
+        """Draw what the record of a fitted model counts; no data are needed."""
         return cls.of(estimator).plot(ax)
 
     @classmethod
@@ -300,7 +273,7 @@ def epoch_axis(ax: Axes, epochs: Floats) -> None:
     if high >= 2 * low:
         ax.set_xscale("log")
         ax.set_xlim(low, high)
-        _number_ticks(ax.xaxis, low, high)
+        _number_ticks(ax, ax.xaxis)
 
 
 def error_axis(ax: Axes, errors: Floats) -> None:
@@ -311,20 +284,15 @@ def error_axis(ax: Axes, errors: Floats) -> None:
         ax.set_yscale("log")
         ax.set_ylabel("error, %, on a log scale")
         ax.set_ylim(0.85 * low, 1.1 * high)
-        _number_ticks(ax.yaxis, 0.85 * low, 1.1 * high)
+        _number_ticks(ax, ax.yaxis)
     else:
         ax.set_ylim(0, max(1.1 * high, 1.0))
 
 
-def _number_ticks(axis: Any, low: float, high: float) -> None:
+def _number_ticks(ax: Axes, axis: Axis) -> None:
     """Put ticks that read as numbers on a logarithmic axis."""
-    ticks = [m * 10.0**k for k in range(-7, 8) for m in (1, 2, 5)]
-    within = [tick for tick in ticks if low * 0.999 <= tick <= high * 1.001]
-    axis.set_ticks(within, labels=[f"{tick:g}" for tick in within])
-    axis.set_minor_locator(_no_ticks())
+    from matplotlib.ticker import LogLocator
 
-
-def _no_ticks() -> Any:
-    from matplotlib.ticker import NullLocator
-
-    return NullLocator()
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axis.set_major_formatter("{x:g}")
+    ax.minorticks_off()

@@ -1,4 +1,4 @@
-"""What data are like: columns, kinds, missing values and ranges, counted batch by batch."""
+"""Columns, kinds, missing values and ranges of data, counted batch by batch."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from votron._util.frames import columns_of, floats_of, in_pandas, kind_of, missing_in
-from votron._util.text import counted, on_one_line, percent, plain_number, shortened
+from votron._util.pages import name_of
+from votron._util.text import counted, percent, plain_number
 from votron._util.types import Series
 from votron.data import Examples
 
 _MOST_VALUES = 10_000
 """Different values of a column up to which they are counted."""
 _SHOWN, _LONGEST = 3, 24
-_KINDS = {"boolean": "truth", "nothing": "empty"}
 
 
 @dataclass
@@ -53,17 +53,11 @@ class Column:
         self.low = low if self.low is None else min(self.low, low)
         self.high = high if self.high is None else max(self.high, high)
 
-    @property
-    def kind_in_words(self) -> str:
-        """The kind as the page calls it."""
-        return _KINDS.get(self.kind, self.kind)
-
     def cells(self) -> list[str]:
         """Return name, kind, missing values, different values, and which these are."""
         distinct = f"over {_MOST_VALUES:,}" if self.values is None else f"{len(self.values):,}"
         missing = f"{self.missing:,}" if self.missing else ""
-        name = shortened(on_one_line(self.name), 2 * _LONGEST)
-        return [name, self.kind_in_words, missing, distinct, self._range()]
+        return [name_of(self.name, 2 * _LONGEST), self.kind, missing, distinct, self._range()]
 
     def _range(self) -> str:
         if self.kind == "number" and self.low is not None:
@@ -72,9 +66,7 @@ class Column:
             return " to ".join(str(end).removesuffix(" 00:00:00") for end in (self.low, self.high))
         if not self.values or (len(self.values) > _SHOWN and self.values.most_common(1)[0][1] == 1):
             return ""  # texts, each by itself
-        most = [
-            f"{shortened(on_one_line(str(value)), _LONGEST)} ({n:,})" for value, n in self.values.most_common(_SHOWN)
-        ]
+        most = [f"{name_of(value, _LONGEST)} ({n:,})" for value, n in self.values.most_common(_SHOWN)]
         return ", ".join(most) + (", ..." if len(self.values) > _SHOWN else "")
 
 
@@ -116,7 +108,7 @@ class Description:
         """Return what the rows are, without their columns."""
         rows = counted(self.rows, "row")
         if self.columns is not None:
-            kinds = Counter(column.kind_in_words for column in self.columns.values())
+            kinds = Counter(column.kind for column in self.columns.values())
             listed = ", ".join(f"{n:,} of {kind}" for kind, n in kinds.items())
             missing = sum(column.missing for column in self.columns.values())
             said = [f"{rows} with {counted(self.features, 'column')} ({listed})."]
@@ -132,8 +124,6 @@ class Description:
             span = f"{plain_number(self.low)} to {plain_number(self.high)}"
             said.append(f"Values are from {span}, and {percent(density)} of them are not 0.")
         if self.dropped:
-            why = "for missing values" if not self.unlabelled else "for want of a label"
-            if 0 < self.unlabelled < self.dropped:
-                why = f"for missing values, {self.unlabelled:,} of them for want of a label"
-            said.append(f"{counted(self.dropped, 'row')} left out {why}.")
+            unlabelled = f", {self.unlabelled:,} of them without a label" if self.unlabelled else ""
+            said.append(f"{counted(self.dropped, 'row')} left out for missing values{unlabelled}.")
         return said

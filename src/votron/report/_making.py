@@ -1,7 +1,4 @@
-"""The parts of a report about the model: what it is, its size and speed, and how all was made.
-
-Provenance comes from model files, which may come from strangers: nothing in it is taken for what it should be.
-"""
+"""The parts of a report about the model: what it is, its size and speed, and how all was made."""
 
 from __future__ import annotations
 
@@ -9,7 +6,6 @@ import platform
 import time
 from collections.abc import Mapping
 from importlib.metadata import version
-from typing import Any
 
 from votron import __version__
 from votron._util.pipelines import steps_before, summary_of
@@ -22,9 +18,6 @@ _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
 _NOT_SHOWN = ("verbose", "n_jobs")
 """Parameters that change no model."""
 _LONGEST = 400
-
-
-# -- the model --------------------------------------------------------------------------------------------------------
 
 
 def model(found: Findings, origin: Origin) -> Params:
@@ -47,8 +40,7 @@ def model(found: Findings, origin: Origin) -> Params:
     return {"facts": {name: shortened(text, _LONGEST) for name, text in facts.items() if text}}
 
 
-def in_words(value: Any) -> str:
-    """Return a value for people."""
+def in_words(value: object) -> str:
     if isinstance(value, bool) or value is None:
         return {True: "yes", False: "no", None: "none"}[value]
     if isinstance(value, float):
@@ -60,35 +52,23 @@ def in_words(value: Any) -> str:
     return str(value)
 
 
-# -- how it was made --------------------------------------------------------------------------------------------------
-
-
 def made(found: Findings, origin: Origin) -> Params:
     """Return commands, versions, digests and the time."""
     facts: dict[str, str] = {"Report": f"{utc_now()}, in {duration(time.monotonic() - found.started)}"}
-    facts["By"] = ", ".join([f"Votron {__version__}", f"Python {platform.python_version()}", *map(_version, _PACKAGES)])
+    packages = [f"{package} {version(package)}" for package in _PACKAGES]
+    facts["By"] = ", ".join([f"Votron {__version__}", f"Python {platform.python_version()}", *packages])
     trained = origin.provenance
-    then = [
-        f"{name} {trained[name]}" for name in ("votron", "python", "numpy", "scikit-learn") if _is_text(trained, name)
-    ]
-    facts |= {"Trained": str(trained["created"])} if _is_text(trained, "created") else {}
-    facts |= {"Trained by": ", ".join(then)} if then else {}
+    facts["Trained"] = str(trained.get("created", ""))
+    facts["Trained by"] = ", ".join(
+        f"{name} {trained[name]}" for name in ("votron", "python", "numpy", "scikit-learn") if name in trained
+    )
     data = trained.get("data")
-    if isinstance(data, Mapping) and isinstance(data.get("name"), str):
-        rows = f", {data['rows']:,} rows" if isinstance(data.get("rows"), int) else ""
-        digest = f", SHA-256 {data['sha256']}" if isinstance(data.get("sha256"), str) else ""
-        facts["Trained on"] = f"{data['name']}{rows}{digest}"
+    if isinstance(data, Mapping):
+        words = {"name": "{}", "rows": "{} rows", "sha256": "SHA-256 {}"}
+        facts["Trained on"] = ", ".join(text.format(data[name]) for name, text in words.items() if data.get(name))
     facts |= {name: text for name, text in origin.files.items() if name != "size"}
-    commands = [text for text in (trained.get("command"), origin.command) if isinstance(text, str) and text]
+    commands = [str(text) for text in (trained.get("command"), origin.command) if text]
     return {
         "commands": [shortened(command, 4 * _LONGEST) for command in commands],
-        "facts": {name: shortened(text, _LONGEST) for name, text in facts.items()},
+        "facts": {name: shortened(text, _LONGEST) for name, text in facts.items() if text},
     }
-
-
-def _is_text(found: Mapping[str, Any], name: str) -> bool:
-    return isinstance(found.get(name), str)
-
-
-def _version(package: str) -> str:
-    return f"{package} {version(package)}"

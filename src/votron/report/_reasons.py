@@ -36,7 +36,10 @@ def reasons(found: Findings) -> Params:
     cards = [_card(found, kind, row, why) for kind, row in chosen if (why := _explained(found, row)) is not None]
     images = found.description.image_shape is not None
     strongest = {} if images else strongest_features(found.model, _STRONGEST, first=1) or {}
-    shown = [(label, _weight_bars(features)) for label, features in list(strongest.items())[:_STRONGEST_CLASSES]]
+    shown = [
+        (label, _bars([(name, weight, None) for name, weight in features]))
+        for label, features in list(strongest.items())[:_STRONGEST_CLASSES]
+    ]
     return {"cards": cards, "strongest": shown, "n_more_classes": len(strongest) - len(shown)}
 
 
@@ -86,10 +89,6 @@ def _bars(entries: list[_Entry]) -> list[Params]:
         }
         for name, share, image in entries
     ]
-
-
-def _weight_bars(features: list[tuple[str, float]]) -> list[Params]:
-    return _bars([(name, weight, None) for name, weight in features])
 
 
 def _signed(value: float) -> str:

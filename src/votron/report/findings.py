@@ -1,4 +1,4 @@
-"""What there is to report of a model on labelled rows, counted batch by batch, so that data may exceed memory."""
+"""Findings on a model and labelled rows, counted batch by batch, so that data may exceed memory."""
 
 from __future__ import annotations
 
@@ -86,8 +86,7 @@ class Findings:
         X = rows_for_classifier(self.model, batch.X)
         predicted = self.evaluation.add(X, y)
         self.seconds += time.perf_counter() - start
-        encoder = encoder_of(self.model)
-        if encoder is not None:
+        if (encoder := encoder_of(self.model)) is not None:
             self.unseen.update(encoder.unseen(batch.X))
         if self.rules is not None:
             self.rules.add(X, y)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from numbers import Real
 from pathlib import Path
+
+from sklearn.utils._param_validation import Interval, validate_parameter_constraints
 
 from votron import __version__
 from votron._util.files import write_text
@@ -15,7 +18,7 @@ from votron._util.text import counted, percent, percent_range, utc_now
 from votron._util.types import Estimator, Labels, Params, RowsLike
 from votron.errors import VotronError
 from votron.estimators.base import VotronClassifier
-from votron.evaluate.confusion import rarest_in_words
+from votron.evaluate.confusion import beside_majority, rarest_in_words
 from votron.report import _certificate, _errors, _making, _reasons, _rows
 from votron.report.findings import Findings, Origin, batches_of
 from votron.theory import Certificate
@@ -38,11 +41,8 @@ def write_report(
 ) -> Path:
     """Write what a model does on labelled rows as one HTML page, to be read, printed and sent.
 
-    It has the data, errors with exact intervals by class and rule, confusions, reliability of the probabilities, the
-    errors of the rules over the time of training, the rows that are wrong by the most, reasons of a few, the
-    certificate, and how all was made, as far as the model has them. The page has no scripts, needs no network, and
-    follows the reader's choice of light or dark. It needs jinja2, and its figures matplotlib:
-    ``pip install "votron[cli]"``.
+    The page has no scripts, needs no network, and follows the reader's choice of light or dark. It needs jinja2, and
+    its figures matplotlib: ``pip install "votron[cli]"``.
 
     Parameters
     ----------
@@ -81,11 +81,8 @@ def write_report(
     >>> "of 597 rows wrong" in page, "<script" in page
     (True, False)
     """
-    if not (isinstance(confidence, int | float) and 0 < confidence < 1):
-        raise VotronError(
-            f"The 'confidence' of write_report must be a number in the range (0, 1). Got {confidence!r} instead.",
-            parameter="confidence",
-        )
+    limits = {"confidence": [Interval(Real, 0, 1, closed="neither")]}
+    validate_parameter_constraints(limits, {"confidence": confidence}, "write_report")
     found = Findings(model, confidence)
     shape = getattr(X, "shape", (0, 0))
     known = None if hasattr(X, "columns") or len(shape) != 2 else IMAGE_SHAPES.get(shape[1])
@@ -120,25 +117,12 @@ def html(found: Findings, origin: Origin) -> str:
 
 
 def summary(found: Findings, origin: Origin) -> str:
-    """Return in a sentence how often a model errs, and how often one would who always gave the same answer.
-
-    Where a class is rare, or weights say that classes count differently, another tells how much of the rarest is found.
-    """
+    """Return in a sentence how often a model errs, and how often one would who always gave the same answer."""
     counts = found.counts
-    majority = counts.majority
-    weighed = weighs_classes(found.classifier, origin.provenance)
-    about_rarest = rarest_in_words(counts.rarest, weighed=weighed)
-    worse = (
-        "" if counts.wrong < majority["wrong"] else f": {'by error ' if about_rarest else ''}this model is no better"
-    )
-    if about_rarest:
-        about_rarest = f" {about_rarest}; balanced accuracy {percent(counts.means(found.labels)['balanced_accuracy'])}."
-    interval = percent_range(counts.interval(found.confidence))
-    return (
-        f"{percent(counts.error)} of {counted(counts.n, 'row')} wrong ({interval} with "
-        f"{100 * found.confidence:g} % confidence); always answering '{majority['label']}' would be wrong on "
-        f"{percent(majority['error'])}{worse}.{about_rarest}"
-    )
+    rarest = rarest_in_words(counts.rarest, weighed=weighs_classes(found.classifier, origin.provenance))
+    majority = beside_majority(counts.wrong, counts.majority, by_error=bool(rarest))
+    text = "; ".join(filter(None, [found.evaluation.error_in_words(found.confidence), majority, rarest]))
+    return f"{text[0].upper()}{text[1:]}."
 
 
 def _cards(found: Findings) -> list[tuple[str, str, str]]:

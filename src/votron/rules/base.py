@@ -17,9 +17,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeVar
 import numpy as np
 
 from votron._util.registry import Registry, objects_of
-from votron._util.text import did_you_mean
 from votron._util.types import Floats, Index
-from votron.errors import VotronError
 
 if TYPE_CHECKING:
     from votron.rules.vectors import Vectors
@@ -32,7 +30,6 @@ __all__ = [
     "Rule",
     "TallyRule",
     "register_rule",
-    "rule_named",
     "rules_that_differ",
 ]
 
@@ -101,9 +98,6 @@ class Rule:
         """Return coefficients of the support rows, and what to divide scores by; None unless it is ``one_vector``."""
         return None
 
-    def check(self, vectors: Vectors) -> None:
-        """Raise where the rule lacks what it needs."""
-
     def account(self, vectors: Vectors, normalized: bool, uniform: float) -> Account:
         """Return what examples have to do with the score of a row, whose content gives ``uniform`` in [0, 1).
 
@@ -142,7 +136,6 @@ class TallyRule(Rule, ABC):
         """Return what a vector of this length adds for one step, from its scores of some rows."""
 
     def credits(self, scores: Floats, lengths: Floats, normalized: bool) -> Floats | None:
-        """Return the shares."""
         out = np.empty_like(scores)
         for j, length in enumerate(lengths.tolist()):
             out[j] = self.share(scores[j], length, normalized)
@@ -166,7 +159,7 @@ class MomentRule(Rule, ABC):
         """Return the time of each class's vector, given training up to a time; 0 is before the first mistake."""
 
     def expansion(self, vectors: Vectors, normalized: bool) -> tuple[Floats, Floats] | None:
-        """Return the vectors' coefficients, without weights whole numbers, so that scores of 0 stay 0; and lengths."""
+        # without weights whole numbers, so that scores of 0 stay 0
         return expansion_at(vectors, self.times(vectors, vectors.record.n_steps), normalized)
 
 
@@ -188,7 +181,6 @@ class DrawnRule(Rule, ABC):
         """Return a time from 0 to ``until`` for each row, from a number in [0, 1) that its content gives."""
 
     def account(self, vectors: Vectors, normalized: bool, uniform: float) -> Account:
-        """Return the coefficients of the vectors of the row's own moment."""
         record = vectors.record
         time = int(self.times(np.array([uniform]), record.n_steps)[0])
         found = expansion_at(vectors, np.full(record.n_vectors, time), normalized)
@@ -270,21 +262,3 @@ def register_rule(cls: RuleClass) -> RuleClass:
     True
     """
     return RULES.register(cls)
-
-
-def rule_named(name: str) -> Rule:
-    """Return a rule, or refuse a name that is none's.
-
-    Examples
-    --------
-    >>> rule_named("median")
-    Traceback (most recent call last):
-        ...
-    votron.errors.VotronError: The rule must be one of 'vote', 'average', 'last', 'random', 'pocket', 'holdout'. Got
-    'median' instead.
-    """
-    found = RULES.find(name)
-    if found is None:
-        known = ", ".join(map(repr, RULES))
-        raise VotronError(f"The rule must be one of {known}. Got {name!r} instead.{did_you_mean(name, RULES)}")
-    return found

@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from votron._loops import dual as _loops
 from votron._util.arrays import chunks, rows_in_bytes
 from votron._util.types import Floats, Index, Rows, RowsLike
-from votron.blocks import DotCache, KernelBlock
+from votron.blocks import EVENTS_AT_ONCE, DotCache, KernelBlock
 from votron.errors import NotRepresentableError
 from votron.kernels import Kernel
 from votron.products import Products, Store, padded
 from votron.record import MistakeRecord
-from votron.rules.base import DrawnRule, MomentRule, TallyRule, rule_named
+from votron.rules.base import RULES, DrawnRule, MomentRule, TallyRule
 
 if TYPE_CHECKING:
     from votron.rules.vectors import Vectors
@@ -30,7 +30,6 @@ Choice = tuple[str, bool]
 """A rule's name, and whether vectors are normalised."""
 DOTS_KEPT = 16 << 20
 """Bytes of dot products that one block of a scan may keep for supports that err again."""
-_EVENTS_AT_ONCE = 256
 
 
 class Ready(NamedTuple):
@@ -50,9 +49,7 @@ class Plan:
     def __init__(self, vectors: Vectors, times: list[int], choices: list[Choice]) -> None:
         record = vectors.record
         self.times, self.choices = times, choices
-        self.rules = {name: rule_named(name) for name, _ in choices}
-        for rule in self.rules.values():
-            rule.check(vectors)
+        self.rules = {name: RULES[name] for name, _ in choices}
         self.dots_kept = DOTS_KEPT
         self.event_times = record.time[record.event_starts[:-1]]
         self.tallies = [choice for choice in choices if isinstance(self.rules[choice[0]], TallyRule)]
@@ -156,7 +153,7 @@ class BlockScan:
         slots_of_events = record.slot[record.event_starts[:-1]]
         while self.event < last:
             first = self.event
-            slots = slots_of_events[first : min(first + _EVENTS_AT_ONCE, last)]
+            slots = slots_of_events[first : min(first + EVENTS_AT_ONCE, last)]
             values, block.cache.held[0] = block.values(store, slots, terms[:, slots], 0, self.width, block.held)
             yield first, values
             self.event = first + len(slots)

@@ -28,7 +28,6 @@ class Vote(TallyRule):
     needs_lengths: ClassVar[bool] = False
 
     def share(self, scores: Floats, length: float, normalized: bool) -> Floats:
-        """Return the signs, +1 of a score of 0."""
         return np.where(scores >= 0, 1.0, -1.0)
 
 
@@ -42,21 +41,17 @@ class Average(TallyRule):
     one_vector: ClassVar[bool] = True
 
     def share(self, scores: Floats, length: float, normalized: bool) -> Floats:
-        """Return the scores, over the vector's length if it is normalised."""
         if not normalized:
             return scores
         return scores / length if length > 0 else np.zeros_like(scores)
 
     def predictor(self, training: str, normalized: bool) -> str:
-        """Return what certificates call it."""
         return "average of unit vectors" if normalized else "average"
 
     def lengths_matter(self, n_vectors: int) -> bool:
-        """Return yes: a mean of other vectors is another vector."""
         return True
 
     def expansion(self, vectors: Vectors, normalized: bool) -> tuple[Floats, Floats] | None:
-        """Return the sum of the vectors, each as often as it survived, and the number of steps."""
         return mean_expansion(vectors, normalized)
 
 
@@ -69,11 +64,9 @@ class Last(MomentRule):
     unsteady: ClassVar[bool] = True
 
     def predictor(self, training: str, normalized: bool) -> str:
-        """Return what certificates call it."""
         return "last vector"
 
     def times(self, vectors: Vectors, until: int) -> Index:
-        """Return the end."""
         return np.full(vectors.record.n_vectors, until, dtype=np.int64)
 
 
@@ -85,11 +78,9 @@ class Random(DrawnRule):
     words: ClassVar[str] = "for each row one moment of training, drawn at random"
 
     def predictor(self, training: str, normalized: bool) -> str:
-        """Return what certificates call it."""
         return f"random vector of {training}"
 
     def times(self, uniform: Floats, until: int) -> Index:
-        """Return a time uniform in {0, ..., until}."""
         return np.floor((until + 1.0) * uniform).astype(np.int64)
 
 
@@ -101,11 +92,9 @@ class Pocket(MomentRule):
     words: ClassVar[str] = "the vector that survived longest"
 
     def predictor(self, training: str, normalized: bool) -> str:
-        """Return what certificates call it."""
         return "longest-lived vector"
 
     def times(self, vectors: Vectors, until: int) -> Index:
-        """Return when the longest-lived vectors were born."""
         return vectors.record.until(until).pocket()
 
 
@@ -118,19 +107,12 @@ class Holdout(MomentRule):
     needs_held_out: ClassVar[bool] = True
 
     def predictor(self, training: str, normalized: bool) -> str:
-        """Return what certificates call it."""
         return "held-out choice"
 
-    def check(self, vectors: Vectors) -> None:
-        """Refuse vectors without held-out errors."""
+    def times(self, vectors: Vectors, until: int) -> Index:
         if vectors.holdout is None:
             raise VotronError(
                 "The rule 'holdout' needs held-out data: fit with rule='holdout', "
                 "or give X_val and y_val to with_rule('holdout', ...)."
             )
-
-    def times(self, vectors: Vectors, until: int) -> Index:
-        """Return the best time."""
-        self.check(vectors)
-        assert vectors.holdout is not None
         return np.full(vectors.record.n_vectors, vectors.holdout.best(until), dtype=np.int64)

@@ -17,7 +17,7 @@ from votron.errors import VotronError
 from votron.kernels import Kernel
 from votron.products import Traits
 from votron.record import MistakeRecord
-from votron.rules.base import RULES, rule_named
+from votron.rules.base import RULES
 from votron.rules.scan import DOTS_KEPT, BlockScan, Choice, Plan, Ready, row_draws, too_large
 
 __all__ = ["HoldoutCurve", "RuleSet", "Vectors"]
@@ -175,9 +175,7 @@ class Vectors:
         None if the rule has no vector of its own: voting counts signs, and the random rule has another vector for each
         row; all other rules score by w·x, with one w a class.
         """
-        found = rule_named(rule)
-        found.check(self)
-        return found.expansion(self, normalized)
+        return RULES[rule].expansion(self, normalized)
 
     def holdout_curve(self, X: Rows, codes: Array, *, n_threads: int = 1) -> HoldoutCurve:
         """Find, in one scan over held-out rows, the times whose vectors err least on them."""
@@ -247,7 +245,7 @@ def choices_of(rules: Iterable[Any]) -> dict[Any, Choice]:
     found = {}
     for entry in [rules] if isinstance(rules, str) else rules:
         rule, normalized = entry if isinstance(entry, tuple) and len(entry) == 2 else (entry, False)
-        if not isinstance(rule, str) or RULES.find(rule) is None:
+        if not isinstance(rule, str) or not (rule in RULES or RULES.load(rule)):
             raise VotronError(
                 f"The 'rules' must be among {', '.join(map(repr, RULES))}, or pairs of one of them and True or False. "
                 f"Got {entry!r} instead."

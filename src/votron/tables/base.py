@@ -1,4 +1,4 @@
-"""The interface of a kind of column: one object answers all that is asked about a column of a table."""
+"""Base class of the kinds of columns."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from votron._util.frames import Series
-from votron._util.types import Floats, Rows
+from votron._util.types import Floats, Rows, Series
 from votron.errors import VotronError
 from votron.tables.survey import Survey
 
@@ -20,16 +19,16 @@ if TYPE_CHECKING:
 
 
 class Graph(Protocol):
-    """What columns ask of an ONNX graph: each method adds something, and returns its name."""
+    """An ONNX graph under construction. Each method adds an element and returns its name."""
 
     def input(self, name: str, kind: str, width: int | None) -> str:
         """Add an input."""
 
     def node(self, op: str, *inputs: str, **attributes: Any) -> str:
-        """Add an operation."""
+        """Add an operator."""
 
     def constant(self, values: ArrayLike) -> str:
-        """Add an array."""
+        """Add a constant."""
 
     def double(self, name: str) -> str:
         """Convert to double."""
@@ -37,40 +36,40 @@ class Graph(Protocol):
 
 @dataclass
 class Column:
-    """A fitted column of a table. Subclasses are the kinds of columns; their fields are all that is known.
+    """A fitted column of a table. Each subclass is one kind of column, and its fields are everything it has learnt.
 
     Attributes
     ----------
     name : str
         The name of the column.
     indicator : bool
-        Whether a last feature says that the value is missing.
+        Whether the last feature indicates a missing value.
     """
 
     name: str
     indicator: bool
 
     holds: ClassVar[str]
-    """What readers of files shall make of the column: "number", "text", "truth" or "date"."""
+    """The type as which readers should read the column: "number", "text", "truth" or "date"."""
     few_set: ClassVar[bool] = False
-    """Whether few of the features are other than 0."""
+    """Whether most features are 0."""
 
     @classmethod
     def recognise(cls, survey: Survey, encoder: TableEncoder) -> Self | None:
-        """Return the fitted column if what the survey saw is of this kind, else None."""
+        """Return the fitted column if the surveyed values are of this kind, else None."""
         raise NotImplementedError
 
     @property
     def own_names(self) -> list[str]:
-        """The names of the features, the indicator apart."""
+        """The names of the features, without the indicator."""
         raise NotImplementedError
 
     def features(self, column: Series) -> Rows:
-        """Return the features, the indicator apart; those of missing values too."""
+        """Return the features, without the indicator."""
         raise NotImplementedError
 
     def missing(self, column: Series) -> NDArray[np.bool_]:
-        """Tell which values are missing, or cannot be read as what the column holds."""
+        """Return which values are missing or unreadable."""
         raise NotImplementedError
 
     @property
@@ -80,37 +79,35 @@ class Column:
 
     @property
     def filling(self) -> str:
-        """What the features of a missing value stand for."""
+        """How a missing value is filled in, for messages."""
         return "no feature is set"
 
     def unseen(self, column: Series) -> Counter[str]:
-        """Return the values that were not in the training data, and how often they occur."""
+        """Count the values that were not in the training data."""
         return Counter()
 
     def in_units(self, feature: int, value: float) -> float:
-        """Return the value of a feature in the units of the data."""
+        """Convert the value of a feature to the units of the data."""
         return value
 
     def value_of(self, features: Floats) -> str:
-        """Return the value of the column that these features, or nearly these, were made of; "" if it was missing."""
+        """Return the value that the features encode; "" if it was missing."""
         return ""
 
     @property
     def remark(self) -> str:
-        """What users should know about how the column was read, as a clause; or nothing."""
+        """How the column was interpreted, as a clause; empty if there is nothing to say."""
         return ""
 
     def to_onnx(self, graph: Graph) -> str:
-        """Add the column's input and features to a graph, and return the name of the features."""
+        """Add the column to an ONNX graph and return the name of its features."""
         raise VotronError(
             f"ONNX has no operators for the column {self.name!r}, which is a {type(self).__name__}: "
             "export a model without it."
         )
 
     def check(self) -> None:
-        """Raise ValueError where the fields, which may come from a file, do not fit together."""
-
-    # -- what is the same for all kinds --------------------------------------------------------------------------------
+        """Raise ValueError if the fields, which may come from a file, are inconsistent."""
 
     @property
     def feature_names(self) -> list[str]:
@@ -119,7 +116,7 @@ class Column:
 
     @property
     def width(self) -> int:
-        """How many features there are."""
+        """The number of features."""
         return len(self.own_names) + self.indicator
 
     def transform(self, column: Series) -> Rows:

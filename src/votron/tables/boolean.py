@@ -1,4 +1,4 @@
-"""Truth values, as 1 and 0."""
+"""Boolean columns, as 1 and 0."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
-from votron._util.frames import Series
-from votron._util.types import Floats
+from votron._util.types import Floats, Series
 from votron.tables.number import NumberColumn, filling
 from votron.tables.survey import Survey, refusal
 
@@ -24,7 +23,7 @@ class BooleanColumn(NumberColumn):
 
     @classmethod
     def recognise(cls, survey: Survey, encoder: TableEncoder) -> Self | None:
-        """Take truth values."""
+        """Accept booleans."""
         if survey.kind != "boolean" or survey.as_values:
             return None
         fill, _ = filling(survey, encoder.missing)
@@ -39,5 +38,4 @@ class BooleanColumn(NumberColumn):
         return found
 
     def value_of(self, features: Floats) -> str:
-        """Return True or False."""
         return {0.0: "False", 1.0: "True"}.get(float(features[0]), "")

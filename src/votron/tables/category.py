@@ -1,4 +1,4 @@
-"""Categories: a 0/1 feature for each value, or where there are many values, counts of their trigrams."""
+"""Categorical columns: one-hot features, or counts of character trigrams if there are many values."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from votron._util.frames import Series, kind_of
+from votron._util.frames import kind_of
 from votron._util.text import counted, first_of
-from votron._util.types import Floats, Rows
+from votron._util.types import Floats, Rows, Series
 from votron.errors import DataError, VotronError
 from votron.tables.base import Column, Graph
 from votron.tables.survey import Survey, Value, refusal, values_in
@@ -24,22 +24,22 @@ if TYPE_CHECKING:
     from votron.tables.encoder import TableEncoder
 
 RARE = 5
-"""Rows that a category has at least with ``rare="auto"``, in tables large enough; in small ones fewer will do."""
+"""Rows that a category needs with ``rare="auto"``; small tables require fewer."""
 _RARE_SHARE = 200
 MOST_TRIGRAMS = 300
-"""Trigrams that a column has features for, the most frequent ones."""
+"""Number of trigrams that become features: the most frequent ones."""
 
 
 @dataclass
 class CategoryColumn(Column):
-    """A few values: a 0/1 feature each, and one for all rare values.
+    """A few categories: a 0/1 feature each, and one for all rare categories.
 
     Attributes
     ----------
     values : tuple
-        The values with a feature each.
+        The categories that have their own feature.
     rare : tuple
-        The values that share the last one.
+        The categories that share the last feature.
     """
 
     values: tuple[Value, ...]
@@ -49,7 +49,7 @@ class CategoryColumn(Column):
 
     @classmethod
     def recognise(cls, survey: Survey, encoder: TableEncoder) -> Self | None:
-        """Take text with at most ``max_categories`` values, and every column that is to be taken as values."""
+        """Accept text with at most ``max_categories`` values, and every column in ``discrete``."""
         if survey.as_text or not (survey.as_values or survey.kind == "text"):
             return None
         most = encoder.max_categories
@@ -63,14 +63,12 @@ class CategoryColumn(Column):
 
     @property
     def holds(self) -> str:  # type: ignore[override]
-        """Text, or what the values are."""
         if all(isinstance(value, str) for value in self.values):
             return "text"
         return "truth" if all(isinstance(value, bool) for value in self.values) else "number"
 
     @property
     def own_names(self) -> list[str]:
-        """Names such as "Outlook=Rainy"."""
         return [f"{self.name}={value}" for value in self.values] + [f"{self.name}=(rare)"] * bool(self.rare)
 
     @cached_property
@@ -78,7 +76,7 @@ class CategoryColumn(Column):
         return {value: i for i, value in enumerate(self.values)}
 
     def features(self, column: Series) -> Rows:
-        """Return the 0/1 features: of missing values none is set; values that are not known count as rare."""
+        """Return the 0/1 features: none is set for missing values; unseen values count as rare."""
         found = _values_of(column, self.name)
         other = len(self.values) if self.rare else -1
         places = np.array([-1 if value is None else self._places.get(value, other) for value in found], dtype=np.int64)
@@ -87,16 +85,13 @@ class CategoryColumn(Column):
         return sp.csr_matrix((np.ones(len(rows)), (rows, places[rows])), shape=shape)
 
     def missing(self, column: Series) -> NDArray[np.bool_]:
-        """Tell which values are missing."""
         return np.array([value is None for value in _values_of(column, self.name)])
 
     def unseen(self, column: Series) -> Counter[str]:
-        """Return values that have no feature."""
         known = {*self.values, *self.rare}
         return Counter(str(v) for v in _values_of(column, self.name) if v is not None and v not in known)
 
     def value_of(self, features: Floats) -> str:
-        """Return the value whose feature is set."""
         own = features[: len(self.own_names)]
         if not (own > 0.5).any():
             return ""
@@ -105,7 +100,7 @@ class CategoryColumn(Column):
 
     @property
     def remark(self) -> str:
-        """Name values that differ only in case or blanks, and count the rare ones."""
+        """Count rare categories, and list those that differ only in case or blanks."""
         alike: dict[str, list[str]] = {}
         for value in (*self.values, *self.rare):
             if isinstance(value, str):
@@ -116,13 +111,11 @@ class CategoryColumn(Column):
         return "; ".join(parts)
 
     def check(self) -> None:
-        """Refuse values that occur twice."""
         known = (*self.values, *self.rare)
         if len(set(known)) < len(known):
             raise ValueError("its values must differ.")
 
     def to_onnx(self, graph: Graph) -> str:
-        """Add a string or a double."""
         if self.rare or self.indicator:
             raise VotronError(
                 f"The column {self.name!r} has {'rare values taken together' if self.rare else 'an indicator'}, which "
@@ -140,18 +133,18 @@ class CategoryColumn(Column):
 
 @dataclass
 class SpeltColumn(Column):
-    """Many values: how often each of the most frequent trigrams of letters occurs, so that like values are alike.
+    """Many categories: counts of the most frequent character trigrams, so that similar values have similar features.
 
-    Counts are divided by a power of two, which keeps sums exact, so that a value weighs about as much as a 0/1 feature.
+    Counts are divided by a power of two, which keeps sums exact and gives a value about the weight of a 0/1 feature.
 
     Attributes
     ----------
     trigrams : tuple of str
-        The trigrams with a feature each, of values in lower case between blanks.
+        The trigrams that have a feature, of lower-case values padded with blanks.
     scale : float
-        The power of two nearest to the length of the vectors of counts.
+        The power of two nearest to the mean length of the count vectors.
     n_values : int
-        Distinct values in training.
+        Number of distinct values in training.
     """
 
     trigrams: tuple[str, ...]
@@ -163,7 +156,7 @@ class SpeltColumn(Column):
 
     @classmethod
     def recognise(cls, survey: Survey, encoder: TableEncoder) -> Self | None:
-        """Take text that is nothing else."""
+        """Accept any other text."""
         if survey.kind != "text" or survey.as_text:
             return None
         rows: Counter[str] = Counter()
@@ -179,7 +172,6 @@ class SpeltColumn(Column):
 
     @property
     def own_names(self) -> list[str]:
-        """Names such as "city~ber"."""
         return [f"{self.name}~{trigram}" for trigram in self.trigrams]
 
     @cached_property
@@ -204,29 +196,21 @@ class SpeltColumn(Column):
         )
 
     def missing(self, column: Series) -> NDArray[np.bool_]:
-        """Tell which values are missing."""
         return np.array([value is None for value in _values_of(column, self.name)])
 
     def check(self) -> None:
-        """Refuse trigrams that occur twice or are none, and what cannot divide."""
         known = set(self.trigrams)
         if len(known) < len(self.trigrams) or not all(isinstance(each, str) for each in known) or not self.scale > 0:
             raise ValueError("its trigrams must be different texts, and its scale positive.")
 
     @property
     def remark(self) -> str:
-        """Tell how many values there are."""
+        """Count the values."""
         return f"{self.n_values:,} values, as counts of {len(self.trigrams):,} trigrams"
 
 
 def trigrams_of(value: str) -> Iterable[str]:
-    """Return the runs of three letters of a value in lower case, its ends marked by blanks.
-
-    Examples
-    --------
-    >>> list(trigrams_of("Bern"))
-    [' be', 'ber', 'ern', 'rn ']
-    """
+    """Return the trigrams of a value in lower case, padded with blanks."""
     padded = f" {' '.join(value.casefold().split())} "
     return (padded[i : i + 3] for i in range(max(1, len(padded) - 2)))
 
@@ -238,6 +222,6 @@ def _values_of(column: Series, name: str) -> list[Value | None]:
 
 
 def check_has_values(survey: Survey) -> None:
-    """Refuse a column without any value."""
+    """Raise an error if a column has no value at all."""
     if survey.kind == "nothing" or (survey.n_missing == survey.n_rows and not survey.counts):
         raise DataError(f"The column {survey.name!r} has no value in any row: leave it out.")

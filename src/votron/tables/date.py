@@ -1,4 +1,4 @@
-"""Dates, typed or written: days since the first, day of the year, weekday and hour."""
+"""Date columns: days since the first date, day of the year, weekday and hour."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from votron._util.frames import Series, kind_of, moments_in, objects_of
-from votron._util.types import Floats
+from votron._util.frames import kind_of, moments_in, objects_of
+from votron._util.types import Floats, Series
 from votron.tables.base import Column
 from votron.tables.survey import Survey, refusal
 
@@ -41,7 +41,7 @@ _PATTERNS = {
     "day, month by name": rf"{_D}(?:st|nd|rd|th)?[- ]{_MONTH}[-, ]\s?{_Y}",
     "month by name, day": rf"{_MONTH}[- ]{_D}(?:st|nd|rd|th)?,?\s{_Y}",
 }
-"""The orders in which dates are written."""
+"""Regular expressions for the orders of day, month and year."""
 _ORDERS = {order: re.compile(pattern + _TIME, re.IGNORECASE) for order, pattern in _PATTERNS.items()}
 _LONGEST = 60
 _FIRST_DAY, _LAST_DAY = -719_162, 2_932_896
@@ -50,23 +50,23 @@ _FIRST_DAY, _LAST_DAY = -719_162, 2_932_896
 
 @dataclass
 class DateColumn(Column):
-    """Dates, as points on circles or as 0/1 features.
+    """Dates, as cyclic or one-hot features.
 
     Attributes
     ----------
     way : {"cyclic", "onehot"}
-        "cyclic": days since the first date as a share of the span; sine and cosine of the day of the year, the weekday
+        "cyclic": days since the first date, divided by the span; sine and cosine of the day of the year, the weekday
         and the hour. "onehot": a 0/1 feature for each year, month, weekday and hour.
     order : str
-        The order in which dates are written; "" where the column's type is one of dates.
+        The order of day, month and year in text; "" for date types.
     assumed : bool
-        Whether the order could also have been another.
+        Whether another order was possible too.
     first, last : int
         Days from 1970-01-01 to the first and the last date.
     hours : bool
         Whether there are times of day.
     fill : float
-        The day that stands for a missing date, NaN for none.
+        The day that replaces missing dates, NaN for none.
     """
 
     way: str
@@ -79,12 +79,11 @@ class DateColumn(Column):
 
     @property
     def holds(self) -> str:  # type: ignore[override]
-        """Dates, which may be read as text."""
         return "text" if self.order else "date"
 
     @classmethod
     def recognise(cls, survey: Survey, encoder: TableEncoder) -> Self | None:
-        """Take dates, and text that is written as dates all through."""
+        """Accept dates, and text in which every value is a date."""
         if survey.as_values or survey.as_text or survey.kind not in ("date", "text"):
             return None
         order, assumed, moments, hours = "", False, survey.moments, survey.hours
@@ -112,7 +111,6 @@ class DateColumn(Column):
 
     @property
     def own_names(self) -> list[str]:
-        """Names such as "day of year of bought (sine)" and "month of bought: March"."""
         if self.way == "onehot":
             return [f"{part} of {self.name}: {word}" for part, _, words in self._indicated for word in words]
         turns = ["day of year", "weekday", *(["hour"] if self.hours else [])]
@@ -120,7 +118,7 @@ class DateColumn(Column):
         return [f"days since the first {self.name}", *circles]
 
     def features(self, column: Series) -> Floats:
-        """Return the features: of missing dates NaN, or the mean day and no part of the year, week or day."""
+        """Return the features. A missing date is NaN, or the mean day and the centre of each circle."""
         parts = _parts(self._moments(column))
         if self.way == "onehot":
             return np.hstack(
@@ -136,12 +134,10 @@ class DateColumn(Column):
         return np.column_stack(found)
 
     def missing(self, column: Series) -> NDArray[np.bool_]:
-        """Tell which values are no dates."""
         return np.isnat(self._moments(column))
 
     @property
     def passes_missing(self) -> bool:
-        """Whether missing dates become NaN."""
         return self.way == "cyclic" and bool(np.isnan(self.fill))
 
     @property
@@ -150,11 +146,9 @@ class DateColumn(Column):
         return "no feature is set" if self.way == "onehot" else f"as {self._date(self.fill)}"
 
     def in_units(self, feature: int, value: float) -> float:
-        """Return days since the first date."""
         return value * max(1, self.last - self.first) if self.way == "cyclic" and feature == 0 else value
 
     def value_of(self, features: Floats) -> str:
-        """Return the date, or of 0/1 features month, year and weekday."""
         if np.isnan(features).any() or (self.indicator and features[-1]):
             return ""
         if self.way == "cyclic":
@@ -174,26 +168,25 @@ class DateColumn(Column):
 
     @property
     def remark(self) -> str:
-        """Say in which order dates are written."""
+        """Name the order of day, month and year."""
         if not self.order:
             return ""
         other = "day_first=True" if self.order == "month first" else "day_first=False"
         return f"dates, {self.order}" + (f" (assumed: {other} reads them the other way)" if self.assumed else "")
 
     def check(self) -> None:
-        """Refuse unknown ways and orders, and days out of the calendar."""
         known = self.way in WAYS and self.order in ("", *_ORDERS)
         if not (known and _FIRST_DAY <= self.first <= self.last <= _LAST_DAY and not abs(self.fill) > _LAST_DAY):
             raise ValueError("its way, order or days cannot be.")
 
     @property
     def _circles(self) -> list[tuple[str, int, int]]:
-        """What comes again and again: its name, the first number and how many there are."""
+        """The cyclic parts: name, first value and period."""
         return [("day of year", 0, 366), ("weekday", 0, 7), *([("hour", 0, 24)] if self.hours else [])]
 
     @property
     def _indicated(self) -> list[tuple[str, int, list[str]]]:
-        """What has a 0/1 feature for each of its values: its name, the first number and the values."""
+        """The one-hot parts: name, first value and names of the values."""
         first, last = (int(str(np.datetime64(day, "D"))[:4]) for day in (self.first, self.last))
         years = [str(year) for year in range(first, last + 1)]
         hours = [("hour", 0, [str(hour) for hour in range(24)])] if self.hours else []
@@ -214,15 +207,7 @@ class DateColumn(Column):
 
 
 def order_of(texts: Iterable[str], day_first: bool | None = None) -> tuple[str, bool] | None:
-    """Return the order in which texts are all written as dates, and whether it is assumed; None if they are no dates.
-
-    Examples
-    --------
-    >>> order_of(["01/13/2017 06:00", "02/01/2017 18:30"]), order_of(["13-Jan-2017"])
-    (('month first', False), ('day, month by name', False))
-    >>> order_of(["1/2/2017"]), order_of(["1/2/2017"], day_first=True), order_of(["2017-02-30"])
-    (('month first', True), ('day first', False), None)
-    """
+    """Return the order of day, month and year that fits all texts, and whether it is assumed; None if none fits."""
     given = list(texts)
     orders = list(_ORDERS)
     if day_first is not None:
@@ -251,7 +236,7 @@ def _date_in(text: str, order: str) -> datetime | None:
 
 
 def _read(texts: Iterable[object], order: str) -> Moments:
-    """Return texts as dates, each different one read once."""
+    """Parse dates, each distinct text once."""
     known: dict[object, datetime | None] = {None: None}
     found = []
     for text in texts:
@@ -262,7 +247,7 @@ def _read(texts: Iterable[object], order: str) -> Moments:
 
 
 def _parts(moments: Moments) -> dict[str, Floats]:
-    """Return the parts of dates as numbers, NaN where one is missing."""
+    """Return the parts of dates as numbers, NaN for missing dates."""
     days, months, years = (moments.astype(f"datetime64[{unit}]") for unit in "DMY")
     whole = days.astype(np.int64)
     parts: dict[str, NDArray[np.int64]] = {
@@ -277,7 +262,7 @@ def _parts(moments: Moments) -> dict[str, Floats]:
 
 
 def _on_circle(turns: Floats, n: int) -> list[Floats]:
-    """Return sine and cosine from a table of rounded values, the same on every processor; 0 for NaN."""
+    """Return sine and cosine, rounded to be the same on every processor; 0 for NaN."""
     places = np.where(np.isnan(turns), n, turns).astype(np.int64)
     functions: tuple[Callable[[Floats], Floats], ...] = (np.sin, np.cos)
     angles = 2 * np.pi * np.arange(n) / n
@@ -285,6 +270,6 @@ def _on_circle(turns: Floats, n: int) -> list[Floats]:
 
 
 def _turn(sine: float, cosine: float, n: int) -> int | None:
-    """Return which of n points on a circle this is; None where it is none."""
+    """Return the index of one of n points on a circle; None if it is not one of them."""
     away = np.abs(np.array(_on_circle(np.arange(n, dtype=np.float64), n)) - [[sine], [cosine]]).max(axis=0)
     return int(away.argmin()) if away.min() < 1e-6 else None

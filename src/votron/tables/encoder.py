@@ -1,9 +1,8 @@
-"""The encoder of tables: each column is recognised, fitted and transformed by the object of its kind.
+"""The encoder of tables. Each column is recognised, fitted and transformed by the object of its kind.
 
-Problem: examples are rows of a table with numbers, categories, dates and texts, and classifiers take vectors of
-numbers. Input: a frame of pandas or polars. Output: an array or a CSR matrix with named features. Reference: W. Cohen's
-notes on linear classifiers, section 1: an attribute with the values Rainy, Sunny and Cloudy becomes three 0/1 features,
-one a value; or one number, the chance of rain.
+Problem: examples are rows of a table of numbers, categories, dates and text, and classifiers need vectors. Method:
+W. Cohen's notes on linear classifiers, section 1: an attribute with the values Rainy, Sunny and Cloudy becomes three
+0/1 features, or one number, the chance of rain.
 """
 
 from __future__ import annotations
@@ -20,9 +19,9 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from votron._util.frames import Frame, Series, columns_of, is_frame
+from votron._util.frames import columns_of, is_frame
 from votron._util.text import counted, did_you_mean, first_of, nearest
-from votron._util.types import Rows
+from votron._util.types import Frame, Rows, Series
 from votron.errors import DataError, VotronError
 from votron.tables import date, number, text
 from votron.tables.base import Column
@@ -40,71 +39,70 @@ if TYPE_CHECKING:
     from votron._util.types import Labels
 
 KINDS: list[type[Column]] = [TextColumn, BooleanColumn, NumberColumn, DateColumn, CategoryColumn, SpeltColumn]
-"""The kinds of columns, in the order in which they are asked whether a column is theirs."""
+"""The kinds of columns. The first that accepts a column gets it."""
 MISSING = ("refuse", "drop", "keep", *number.FILLINGS)
 _SPARSE_BELOW = 0.3
-"""Share of features that are not 0 below which vectors are sparse."""
+"""Share of nonzero features below which the output is sparse."""
 _MOST_NAMED = 8
 _COHEN = {"numeric": "keep", "missing": "keep", "max_categories": None, "rare": 1}
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    """Turns the rows of tables into vectors, each column by what it holds.
+    """Encode the rows of a table as vectors, each column by its kind.
 
-    - Numbers are scaled. So are numbers written as text, such as ``$1,234.50``, ``6.1%`` or ``1.234,50 €``, whose
-      decimal mark the column settles.
-    - Text becomes a 0/1 feature for each value, rare values sharing one; a column of more than ``max_categories``
-      values becomes counts of the trigrams of letters in them.
-    - True and False become 1 and 0.
-    - Dates, typed or written in any one order, become days since the first, and points on the circles of the year, the
-      week and the day.
-    - Columns named as ``text`` become a feature for each word.
+    - Numbers are scaled. So are numbers written as text, such as ``$1,234.50``, ``6.1%`` or ``1.234,50 €``; the decimal
+      mark is inferred from the column.
+    - Categories are one-hot encoded, and rare ones share a feature. A column with more than ``max_categories`` of them
+      becomes counts of character trigrams.
+    - Booleans become 1 and 0.
+    - Dates, also as text in any consistent order, become days since the first date, and sine and cosine of the day of
+      the year, the weekday and the hour.
+    - Columns listed in ``text`` become one feature per word.
 
     Parameters
     ----------
     numeric : {"standard", "robust", "minmax", "maxabs", "keep"}, default="standard"
-        The scaling of numbers: to mean 0 and variance 1; by median and quartiles, outliers squashed; to the range from
-        0 to 1; by the largest absolute value; none.
+        The scaling of numbers: mean 0 and variance 1; median and quartiles, with outliers limited; the range from 0 to
+        1; the largest absolute value; none.
     discrete : names of columns
-        Columns whose numbers are names, such as postcodes, or whose text is taken as it is, whatever it looks like.
+        Columns of categories, such as postcodes, even if they look like numbers or dates.
     probabilities : names of columns
-        Columns of probabilities: kept as they are, and refused outside of 0 to 1.
+        Columns of probabilities: not scaled, and an error outside of [0, 1].
     text : names of columns
         Columns whose words become features.
     text_features : {"auto", "hashing", "tfidf"}, default="auto"
-        A feature a word, weighted by how rare it is, or words hashed to a fixed number of features, which works batch
-        by batch; "auto" hashes texts of more than 2^17 words.
+        Tf-idf weights, or words hashed to a fixed number of features, which works batch by batch; "auto" hashes if
+        there are more than 2^17 distinct words.
     n_text_features : int, default=2**18
-        How many features words are hashed to.
+        Number of features that words are hashed to.
     dates : {"cyclic", "onehot"}, default="cyclic"
-        Circles, or a 0/1 feature for each year, month, weekday and hour.
+        Sine and cosine, or a 0/1 feature for each year, month, weekday and hour.
     day_first : bool or None, default=None
-        How to read 1/2/2024. None: as the column settles it, and the month first where it does not.
+        How to read 1/2/2024. None infers it from the column, month first if that is ambiguous.
     decimal : {".", ","} or None, default=None
-        The decimal mark of numbers written as text. None: as the column settles it, and the point where it does not.
+        The decimal mark of numbers written as text. None infers it from the column, a point if that is ambiguous.
     missing : {"refuse", "drop", "keep", "mean", "median", "most-frequent"}, default="refuse"
-        What to do about missing numbers, truth values and dates: refuse them with an error that names the column, leave
-        NaN ("drop" is for readers that have dropped such rows), or fill in (of dates the mean in any case). A missing
-        category or text sets no feature.
+        How to handle missing numbers, booleans and dates: raise an error, keep NaN ("drop" is for readers, which then
+        drop such rows), or impute (dates always by their mean). A missing category or text sets no feature.
     add_indicator : bool, default=False
-        Add a feature that says that a value is missing, for columns with missing values in training.
+        Add an indicator feature to columns with missing values in training.
     max_categories : int or None, default=40
-        Values up to which each has a feature of its own; None: all have.
+        Largest number of categories for one-hot encoding; None for no limit.
     rare : int or "auto", default="auto"
-        Rows that a value needs for a feature of its own. "auto": 5, and fewer in tables of less than 1,000 rows.
+        Rows that a category needs for its own feature. "auto": 5, or fewer in tables of less than 1,000 rows.
 
     Attributes
     ----------
     columns_ : list of Column
-        The columns, fitted.
+        The fitted columns.
     feature_names_in_ : array of str
-        Their names.
+        The names of the columns.
     n_features_in_ : int
-        How many there are.
+        The number of columns.
     remarks_ : list of str
-        What users should know about how columns were read, a sentence each.
+        Sentences on how columns were interpreted.
     sparse_ : bool
-        Whether `transform` returns CSR matrices: if more than 0.7 of the features are 0 by the number of values alone.
+        Whether `transform` returns CSR matrices.
 
     Examples
     --------
@@ -169,8 +167,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sc
         self.max_categories = max_categories
         self.rare = rare
 
-    # -- fitting -------------------------------------------------------------------------------------------------------
-
     def fit(self, X: Frame, y: Labels | None = None) -> Self:
         """Recognise and fit the columns of a frame.
 
@@ -193,7 +189,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sc
         return self
 
     def partial_fit(self, X: Frame, y: Labels | None = None) -> Self:
-        """Fit to one more batch of rows, as `fit` would to all of them; medians and the like cannot be had so.
+        """Fit to another batch of rows. Medians and quartiles are not available in batches.
 
         Parameters
         ----------
@@ -233,14 +229,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sc
         }
 
     def _survey(self, X: Frame) -> None:
-        """Take rows into account; the columns are recognised when they are asked for."""
         for name, column in self._columns_in(X, "fit", self._surveys):
             self._surveys[name].add(column)
         self.__dict__.pop("_columns", None)
 
     @property
     def columns_(self) -> list[Column]:
-        """The columns, fitted."""
+        """The fitted columns."""
         if "_columns" not in self.__dict__:
             if "_surveys" not in self.__dict__:
                 raise AttributeError("This TableEncoder is not fitted yet: call fit or partial_fit first.")
@@ -259,7 +254,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sc
         return column
 
     def _check_missing(self, column: Column, n_missing: int) -> None:
-        """Refuse missing values where they are to be refused."""
         if n_missing and self.missing == "refuse" and column.passes_missing:
             raise DataError(
                 f"The column {column.name!r} has {counted(n_missing, 'missing value')}: fill them in with "
@@ -267,7 +261,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sc
             )
 
     def _check_features(self) -> None:
-        """Refuse features of the same name, such as "a=b=c" of column "a" and of column "a=b"."""
+        """Raise an error if two features have the same name, such as "a=b=c" of columns "a" and "a=b"."""
         seen: dict[str, str] = {}
         for column in self.columns_:
             for feature in column.feature_names if column.width <= text.MOST_WORDS else ():
@@ -279,16 +273,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sc
                 seen[feature] = column.name
 
     def check(self, X: Frame) -> None:
-        """Refuse at once what `fit` would refuse of a table like this one by its columns' names."""
+        """Raise the errors that `fit` would raise because of the columns' names."""
         self._begun(X, whole=True)
 
     def __sklearn_is_fitted__(self) -> bool:
         return "_columns" in self.__dict__ or "_surveys" in self.__dict__
 
-    # -- what is fitted ------------------------------------------------------------------------------------------------
-
     def names_in(self, parameter: str) -> set[str]:
-        """Return the columns that a parameter names."""
+        """Return the columns listed in a parameter."""
         given = getattr(self, parameter)
         return {given} if isinstance(given, str) else set(given)
 
@@ -300,26 +292,26 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sc
 
     @property
     def n_features_in_(self) -> int:
-        """How many columns there are."""
+        """The number of columns."""
         check_is_fitted(self)
         return len(self.columns_)
 
     @property
     def sparse_(self) -> bool:
-        """Whether vectors are CSR matrices."""
+        """Whether `transform` returns CSR matrices."""
         check_is_fitted(self)
         n_set = sum(1 if column.few_set else column.width for column in self.columns_)
         return n_set < _SPARSE_BELOW * sum(column.width for column in self.columns_)
 
     @property
     def column_kinds_(self) -> dict[str, str]:
-        """What readers of files shall make of each column: "number", "text", "truth" or "date"."""
+        """The type as which readers should read each column: "number", "text", "truth" or "date"."""
         check_is_fitted(self)
         return {column.name: column.holds for column in self.columns_}
 
     @property
     def remarks_(self) -> list[str]:
-        """What users should know about how columns were read."""
+        """Sentences on how columns were interpreted."""
         check_is_fitted(self)
         return [f"The column {column.name!r} holds {column.remark}." for column in self.columns_ if column.remark]
 
@@ -329,7 +321,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sc
         Parameters
         ----------
         input_features : ignored
-            Not used: the names of the columns are known.
+            Not used.
 
         Returns
         -------
@@ -339,15 +331,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sc
         check_is_fitted(self)
         return np.array([name for column in self.columns_ for name in column.feature_names], dtype=object)
 
-    # -- rows ----------------------------------------------------------------------------------------------------------
-
     def transform(self, X: Frame) -> Rows:
-        """Return the rows of a frame as vectors.
+        """Encode the rows of a frame.
 
         Parameters
         ----------
         X : DataFrame of pandas or polars
-            Rows, with the columns of training in any order; others are ignored.
+            Rows, with the training columns in any order; other columns are ignored.
 
         Returns
         -------
@@ -399,7 +389,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sc
         return Unseen({name: counts for name, counts in found.items() if counts})
 
     def missing_values(self, X: Frame) -> dict[str, NDArray[np.bool_]]:
-        """Return for each column with missing or unreadable values in a frame in which rows they are."""
+        """Return a mask of missing or unreadable values for each column that has any."""
         check_is_fitted(self)
         given = self._columns_in(X, "missing_values", self._by_name)
         found = {name: self._by_name[name].missing(column) for name, column in given}
@@ -410,7 +400,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sc
         return {column.name: column for column in self.columns_}
 
     def _columns_in(self, X: Frame, of: str, wanted: Iterable[str]) -> list[tuple[str, Series]]:
-        """Return the wanted columns of what must be a frame that has them."""
+        """Return the wanted columns of a frame, or raise an error if one is not there."""
         names = _checked_columns(X, of)
         missing = [name for name in wanted if name not in names]
         if missing:
@@ -426,20 +416,19 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sc
 
 
 def tabular_encoder(frame: Frame, **options: object) -> TableEncoder:
-    """Return the encoder of tables as Cohen's notes have it: numbers as they are, a 0/1 feature for every value.
+    """Return the encoder of Cohen's notes: unscaled numbers and a 0/1 feature for every category.
 
     Parameters
     ----------
     frame : DataFrame of pandas or polars
-        A table such as the encoder will be fitted to.
+        A table like the one that the encoder will be fitted to.
     **options
-        Parameters of `TableEncoder`, if they are to be others than ``numeric="keep", missing="keep",
-        max_categories=None, rare=1``.
+        Parameters of `TableEncoder`, on top of ``numeric="keep", missing="keep", max_categories=None, rare=1``.
 
     Returns
     -------
     TableEncoder
-        Not fitted.
+        An unfitted encoder.
 
     Examples
     --------
@@ -462,7 +451,7 @@ def tabular_encoder(frame: Frame, **options: object) -> TableEncoder:
 
 
 def _checked_columns(X: Frame, of: str = "fit") -> list[str]:
-    """Return the names of the columns of what must be a frame with values."""
+    """Return the names of the columns of a frame, or raise an error if it is not a frame with values."""
     if not is_frame(X):
         raise VotronError(
             f"The X of {of} must be a DataFrame of pandas or polars. Got an object of type {type(X).__name__} instead."
@@ -479,7 +468,7 @@ def _checked_columns(X: Frame, of: str = "fit") -> list[str]:
 
 
 def encoder_of(model: object) -> TableEncoder | None:
-    """Return the encoder of tables that a pipeline begins with, if it does."""
+    """Return the table encoder at the start of a pipeline, None if there is none."""
     while hasattr(model, "steps"):
         model = model.steps[0][1]
     return model if isinstance(model, TableEncoder) else None

@@ -1,4 +1,4 @@
-"""Numbers: typed, or written with currency signs, percent signs and thousands separators."""
+"""Numeric columns: numbers, or text with currency signs, percent signs and thousands separators."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from votron._util.frames import Series, floats_of, kind_of, objects_of
+from votron._util.frames import floats_of, kind_of, objects_of
 from votron._util.text import plain_number
-from votron._util.types import Floats
+from votron._util.types import Floats, Series
 from votron.errors import DataError
 from votron.tables.base import Column, Graph
 from votron.tables.survey import Moments, Survey, refusal
@@ -39,20 +39,20 @@ _MARKS = re.compile(r"[.,'’ \u00a0\u202f]")
 
 @dataclass
 class NumberColumn(Column):
-    """Numbers, scaled.
+    """Scaled numbers.
 
     Attributes
     ----------
     decimal : str
-        The decimal mark, where numbers are written as text: "." or ","; else "".
+        The decimal mark of numbers written as text, "." or ","; "" for numeric types.
     center, scale : float
-        What is subtracted, and what the rest is divided by.
+        Subtracted, then divided by.
     squash : bool
-        Whether z becomes z / √(1 + (z / 3)²), which keeps outliers from dwarfing the rest.
+        Whether z becomes z / √(1 + (z / 3)²), which limits outliers.
     fill : float
-        What stands for a missing number; NaN where nothing does.
+        Replacement for missing numbers; NaN for none.
     low, high : float
-        The range outside of which numbers are refused.
+        The range of valid numbers.
     """
 
     decimal: str
@@ -67,7 +67,7 @@ class NumberColumn(Column):
 
     @classmethod
     def recognise(cls, survey: Survey, encoder: TableEncoder) -> Self | None:
-        """Take numbers, and text that is written as numbers all through."""
+        """Accept numbers, and text in which every value is a number."""
         chances, decimal = survey.name in encoder.names_in("probabilities"), ""
         if survey.kind == "text" and not (survey.as_values or survey.as_text):
             decimal = decimal_mark(map(str, survey.counts), encoder.decimal) or ""
@@ -96,11 +96,10 @@ class NumberColumn(Column):
 
     @property
     def own_names(self) -> list[str]:
-        """The column's name."""
         return [self.name]
 
     def numbers(self, column: Series) -> Floats:
-        """Return the numbers, NaN where one is missing."""
+        """Return the numbers, NaN for missing values."""
         kind = kind_of(column)
         if kind == "text" and self.decimal:
             return np.array([_float(value, self.decimal) for value in objects_of(column)])
@@ -123,12 +122,10 @@ class NumberColumn(Column):
         return (z / np.sqrt(1 + np.square(z / _SQUASHED_FROM)) if self.squash else z)[:, None]
 
     def missing(self, column: Series) -> NDArray[np.bool_]:
-        """Tell which numbers are missing."""
         return np.isnan(self.numbers(column))
 
     @property
     def passes_missing(self) -> bool:
-        """Whether nothing is filled in."""
         return bool(np.isnan(self.fill))
 
     @property
@@ -137,7 +134,6 @@ class NumberColumn(Column):
         return "" if self.passes_missing else f"as {plain_number(float(f'{self.fill:.4g}'))}"
 
     def in_units(self, feature: int, value: float) -> float:
-        """Undo the scaling."""
         if feature:
             return value
         if self.squash:
@@ -146,24 +142,21 @@ class NumberColumn(Column):
         return 0.0 if abs(found) < 1e-12 * abs(self.center) else found
 
     def value_of(self, features: Floats) -> str:
-        """Return the number."""
         if np.isnan(features[0]) or (self.indicator and features[-1]):
             return ""
         return f"{self.in_units(0, float(features[0])):.6g}"
 
     @property
     def remark(self) -> str:
-        """Say which decimal mark was found in text."""
+        """Name the decimal mark found in text."""
         mark = {"": "", ".": "a decimal point", ",": "a decimal comma"}[self.decimal]
         return f"numbers written as text, with {mark}" if mark else ""
 
     def check(self) -> None:
-        """Refuse unknown decimal marks, and what cannot divide."""
         if self.decimal not in ("", ".", ",") or not (np.isfinite(self.scale) and self.scale > 0):
             raise ValueError("its decimal mark or scale cannot be.")
 
     def to_onnx(self, graph: Graph) -> str:
-        """Add a double."""
         if self.decimal:
             return super().to_onnx(graph)
         name = graph.input(self.name, "double", 1)
@@ -182,7 +175,7 @@ class NumberColumn(Column):
 
 
 def filling(survey: Survey, missing: str) -> tuple[float, Moments]:
-    """Return what to fill in for missing numbers, NaN for nothing, and the moments of the column with it filled in."""
+    """Return the replacement for missing numbers (NaN for none) and the moments after imputation."""
     if missing not in FILLINGS:
         return np.nan, survey.moments
     if not survey.moments.n:
@@ -202,7 +195,7 @@ def _standard(survey: Survey, known: Moments) -> tuple[float, float]:
 
 
 def _robust(survey: Survey, known: Moments) -> tuple[float, float]:
-    """Return median and quartile distance, as standard deviations have it; of half-constant columns the deviation."""
+    """Return the median and the normalised interquartile range, or the deviation if that is 0."""
     low, middle, high = np.quantile(survey.numbers("numeric='robust'"), [0.25, 0.5, 0.75])
     return float(middle), float(high - low) / _NORMAL_IQR or known.deviation or 1.0
 
@@ -226,17 +219,10 @@ _SCALERS = dict(zip(SCALES, (_standard, _robust, _minmax, _maxabs, _keep), stric
 
 
 def decimal_mark(texts: Iterable[str], given: str | None = None) -> str | None:
-    """Return the decimal mark of texts that are all written as numbers, and None if they are not.
+    """Return the decimal mark of texts that are all numbers, None if they are not.
 
-    The texts settle it together: a mark that comes after another, twice, or before other than three digits tells; where
-    none does, the point is the mark. Texts of digits alone, such as postcodes, are no numbers.
-
-    Examples
-    --------
-    >>> decimal_mark(["$1,234.50", "$7"]), decimal_mark(["1.234,50 €", "12 €"]), decimal_mark(["6.1%"])
-    ('.', ',', '.')
-    >>> decimal_mark(["12", "007"]), decimal_mark(["1.5", "n/a"])
-    (None, None)
+    All texts settle it together: a mark is decimal if it follows the other mark, or does not precede three digits. If
+    nothing settles it, the point is. Texts of digits alone, such as postcodes, are not numbers.
     """
     marks: set[str] = set()
     units: set[str] = set()
@@ -258,7 +244,7 @@ def decimal_mark(texts: Iterable[str], given: str | None = None) -> str | None:
 
 
 def _decimal_marks(digits: str) -> set[str]:
-    """Return what can only be the decimal mark in this number; nothing where it could also separate thousands."""
+    """Return the decimal mark of this number; empty if it could also separate thousands."""
     found = _MARKS.findall(digits)
     if not found or found[-1] not in ".,":
         return set()
@@ -269,7 +255,7 @@ def _decimal_marks(digits: str) -> set[str]:
 
 
 def _float(value: object, decimal: str) -> float:
-    """Return the number that a text is, NaN if it is none."""
+    """Parse a number, NaN if it is not one."""
     match = _NUMBER.fullmatch(value.strip()) if isinstance(value, str) else None
     if match is None:
         return np.nan
@@ -279,7 +265,7 @@ def _float(value: object, decimal: str) -> float:
 
 
 def _read_as_numbers(survey: Survey, decimal: str) -> Survey:
-    """Return the survey of the numbers that texts are."""
+    """Return the survey of a text column as a numeric one."""
     numbers = np.array([_float(text, decimal) for text in survey.counts])
     repeated = np.repeat(numbers, list(survey.counts.values()))
     found = Survey(survey.name, kind="number", n_rows=survey.n_rows, n_missing=survey.n_missing)

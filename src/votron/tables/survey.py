@@ -1,4 +1,4 @@
-"""What is known of a column after some of its rows: all that a fit needs, batch by batch if need be."""
+"""Statistics of a column, gathered batch by batch, from which it is recognised and fitted."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from votron._util.frames import (
-    Series,
     declared_values,
     floats_of,
     kind_of,
@@ -16,13 +15,13 @@ from votron._util.frames import (
     objects_of,
 )
 from votron._util.text import shortened
-from votron._util.types import Floats
+from votron._util.types import Floats, Series
 from votron.errors import DataError, VotronError
 
 Value = str | int | float | bool
 
 MOST_VALUES = 100_000
-"""Distinct values of a column that are kept where rows come in batches."""
+"""Distinct values that a column may have when rows come in batches."""
 
 
 @dataclass
@@ -36,7 +35,7 @@ class Moments:
     high: float = -np.inf
 
     def add(self, numbers: Floats) -> None:
-        """Take numbers into account, none of them NaN."""
+        """Add numbers, none of them NaN."""
         if not len(numbers):
             return
         mean = float(numbers.mean())
@@ -44,7 +43,7 @@ class Moments:
         self.low, self.high = min(self.low, float(numbers.min())), max(self.high, float(numbers.max()))
 
     def with_copies(self, value: float, n: int) -> Moments:
-        """Return the moments with a number added n times."""
+        """Return the moments after adding a number n times."""
         found = Moments(self.n, self.mean, self.squares, min(self.low, value), max(self.high, value))
         if n:
             found._join(n, value, 0.0)
@@ -52,7 +51,7 @@ class Moments:
 
     @property
     def deviation(self) -> float:
-        """The standard deviation; 0 where it is no more than rounding makes it."""
+        """The standard deviation; 0 if it is within rounding error."""
         variance = self.squares / max(1, self.n)
         rounding = self.n * np.finfo(np.float64).eps
         return 0.0 if variance <= rounding * variance + (rounding * self.mean) ** 2 else float(np.sqrt(variance))
@@ -66,22 +65,22 @@ class Moments:
 
 @dataclass
 class Survey:
-    """What is known of a column so far.
+    """Statistics of a column.
 
     Attributes
     ----------
     name : str
         Its name.
     kind : {"nothing", "number", "boolean", "text", "date"}
-        What it holds.
+        The type of its values.
     as_values : bool
-        Whether its values are taken each for itself, whatever they are.
+        Whether every value is a category, whatever its type.
     whole : bool
-        Whether all rows come at once, so that medians can be had.
+        Whether all rows come at once, so that medians are available.
     counts : dict
-        How often each value occurs, in the order of first appearance, or as declared by the column's type.
+        Number of occurrences of each value, in order of first appearance or as declared by a categorical type.
     moments : Moments
-        Of numbers, truth values, and days of dates.
+        Of numbers, booleans and days.
     hours : bool
         Whether dates have times of day.
     """
@@ -97,12 +96,12 @@ class Survey:
     moments: Moments = field(default_factory=Moments)
     hours: bool = False
     given: list[Floats] = field(default_factory=list)
-    """The numbers that are not missing, where all rows come at once."""
+    """The numbers, if all rows come at once."""
     texts: list[str] = field(default_factory=list)
-    """The texts, where all rows come at once and words are wanted."""
+    """The texts, if all rows come at once and words become features."""
 
     def add(self, column: Series) -> None:
-        """Take rows into account."""
+        """Add rows."""
         kind = kind_of(column)
         if kind == "other":
             raise refusal(column, self.name, "numbers, text, truth values or dates")
@@ -128,7 +127,7 @@ class Survey:
             self.given += [numbers] if self.whole else []
 
     def numbers(self, why: str) -> Floats:
-        """Return all numbers of the column that are not missing, for what cannot be had batch by batch."""
+        """Return all numbers that are not missing; an error if rows came in batches."""
         if not self.whole:
             raise VotronError(
                 f"{why} needs all rows at once, and these come in batches: use missing='mean' and numeric='standard', "
@@ -162,19 +161,19 @@ class Survey:
 
 
 def values_in(column: Series) -> list[Value | None]:
-    """Return the values of a column as they are compared, None where one is missing, as blank text is."""
+    """Return the normalised values of a column, None for missing values and blank text."""
     return [None if value is None or value == "" else value for value in map(_plain, objects_of(column))]
 
 
 def _plain(value: Value) -> Value:
-    """Return text without blanks at its ends, and whole numbers as integers."""
+    """Strip text, and turn whole floats into integers."""
     if isinstance(value, str):
         return value.strip()
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def refusal(column: Series, name: str, what: str) -> DataError:
-    """Return the error of a column that does not hold what it must, with a value that shows it."""
+    """Return the error for a column of the wrong type, showing one of its values."""
     odd = next((repr(value) for value in reversed(objects_of(column)) if value is not None), "no value")
     return DataError(
         f"The column {name!r} must hold {what}: convert it, or leave it out. Got {shortened(' '.join(odd.split()))} "

@@ -1,4 +1,4 @@
-"""Texts: their words, weighted by how rare they are, or hashed."""
+"""Text columns: tf-idf or hashed words."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.feature_extraction.text import HashingVectorizer, TfidfVectorizer
 
-from votron._util.frames import Series, empty_cells, kind_of, objects_of
-from votron._util.types import Floats, Rows
+from votron._util.frames import empty_cells, kind_of, objects_of
+from votron._util.types import Floats, Rows, Series
 from votron.errors import DataError, VotronError
 from votron.tables.base import Column
 from votron.tables.survey import Survey, refusal
@@ -23,23 +23,23 @@ if TYPE_CHECKING:
 
 FEATURES = ("auto", "hashing", "tfidf")
 MOST_WORDS = 2**17
-"""Words that texts may have to become a feature each with "auto"."""
+"""Distinct words up to which "auto" chooses tf-idf."""
 MOST_HASHED = 2**26
-"""Features that words can be hashed to."""
+"""Largest ``n_text_features``."""
 
 
 @dataclass
 class TextColumn(Column):
-    """Texts whose words are features; the vectors have length 1 and no negative numbers.
+    """Text whose words are features; the vectors have unit length and are non-negative.
 
     Attributes
     ----------
     n_features : int
-        Features that words are hashed to; 0 where they have one each.
+        Number of features that words are hashed to; 0 for tf-idf.
     words : tuple of str
-        The words with a feature each, sorted.
+        The words that have a feature, sorted.
     idf : float array
-        Their weights.
+        Their inverse document frequencies.
     """
 
     n_features: int
@@ -51,7 +51,7 @@ class TextColumn(Column):
 
     @classmethod
     def recognise(cls, survey: Survey, encoder: TableEncoder) -> Self | None:
-        """Take what is to be taken as text."""
+        """Accept the columns in ``text``."""
         if not survey.as_text:
             return None
         indicator, features = bool(encoder.add_indicator and survey.n_missing), encoder.text_features
@@ -71,7 +71,7 @@ class TextColumn(Column):
 
     @cached_property
     def vectorizer(self) -> HashingVectorizer | TfidfVectorizer:
-        """The vectorizer that these words and weights make."""
+        """The vectorizer with these words and weights."""
         if self.n_features:
             return HashingVectorizer(n_features=self.n_features, alternate_sign=False)
         found = TfidfVectorizer(vocabulary={word: i for i, word in enumerate(self.words)})
@@ -80,18 +80,15 @@ class TextColumn(Column):
 
     @property
     def own_names(self) -> list[str]:
-        """Names such as "body: buy"; of hashed words numbers."""
         if self.n_features:
             return [f"{self.name}[{i}]" for i in range(self.n_features)]
         return [f"{self.name}: {word}" for word in self.words]
 
     @property
     def width(self) -> int:
-        """How many features there are."""
         return (self.n_features or len(self.words)) + self.indicator
 
     def check(self) -> None:
-        """Refuse words that occur twice, or without weights."""
         known = set(self.words)
         fits = len(known) == len(self.words) == len(self.idf) and all(isinstance(word, str) for word in known)
         if not fits or not 0 <= self.n_features <= MOST_HASHED or bool(self.n_features) == bool(known):
@@ -102,11 +99,9 @@ class TextColumn(Column):
         return self.vectorizer.transform(self._texts(column))
 
     def missing(self, column: Series) -> NDArray[np.bool_]:
-        """Tell which texts are missing."""
         return empty_cells(column)
 
     def unseen(self, column: Series) -> Counter[str]:
-        """Return the words that have no feature; of hashed words nobody knows."""
         if self.n_features:
             return Counter()
         analyze, known = self.vectorizer.build_analyzer(), self.vectorizer.vocabulary
@@ -114,13 +109,13 @@ class TextColumn(Column):
 
     @property
     def remark(self) -> str:
-        """Tell how words become features."""
+        """Describe how words become features."""
         if self.n_features:
             return f"text, its words hashed to {self.n_features:,} features"
         return f"text with {len(self.words):,} words"
 
     def words_in(self, column: Series) -> dict[int, str]:
-        """Return for hashed features the words of some texts that they stand for."""
+        """Map hashed features to the words in the column."""
         return hashed_words(self.vectorizer, self._texts(column)) if self.n_features else {}
 
     def _texts(self, column: Series) -> list[str]:
@@ -130,7 +125,7 @@ class TextColumn(Column):
 
 
 def hashed_words(vectorizer: HashingVectorizer, texts: Iterable[str]) -> dict[int, str]:
-    """Return for each feature the words of these texts that are hashed to it."""
+    """Map each feature to the words in the texts that are hashed to it."""
     analyze = vectorizer.build_analyzer()
     words = sorted({word for text in texts for word in analyze(text)})
     alone = HashingVectorizer(n_features=vectorizer.n_features, alternate_sign=False, analyzer=lambda word: [word])

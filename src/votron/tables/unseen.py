@@ -1,4 +1,4 @@
-"""Values and words that were not in the training data: which, where, and how often."""
+"""Values and words that were not in the training data."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _SHOWN = 5
 
 @dataclass
 class Unseen:
-    """What an encoder did not see in training, by column; false where there is nothing.
+    """Values and words that were not in the training data, by column; false if there are none.
 
     Attributes
     ----------
     values : dict of str to Counter
-        For each column with such values or words, how often each occurs.
+        Number of occurrences of each unseen value, for each column that has any.
 
     Examples
     --------
@@ -33,12 +33,12 @@ class Unseen:
         return bool(self.values)
 
     def update(self, other: Unseen) -> None:
-        """Add what was found in other rows."""
+        """Add the values found in other rows."""
         for column, counts in other.values.items():
             self.values.setdefault(column, Counter()).update(counts)
 
     def sentences(self) -> list[str]:
-        """Return what was found, a sentence a column."""
+        """Return one sentence for each column."""
         found = []
         for column, counts in self.values.items():
             most = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))

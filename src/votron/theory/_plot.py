@@ -1,4 +1,4 @@
-"""The picture of a certificate: bounds on errors by predictor, beside what was measured."""
+"""Plot of a certificate: bounds on errors by predictor, beside measured errors."""
 
 from __future__ import annotations
 
@@ -18,17 +18,14 @@ if TYPE_CHECKING:
 
 COLOURS = {GUARANTEE: "#1f4e9c", ESTIMATE: "#c8641b"}
 MEASURED = "#2b8a3e"
-LEGEND_BELOW = 46
-"""Points between axes that others have made and the legend: ticks and the name of the axis stand there."""
 FADED = 0.3
-"""Strength of the colour of bounds that do not apply to the model."""
+"""Opacity of bounds that do not apply to the model."""
 
 Lines: TypeAlias = "list[tuple[str, Bound | Measured | None]]"
-"""The lines of the picture: a name, and its bound or measured error; None for the name of a predictor."""
+"""Names with their bounds or measured errors; None for the name of a predictor."""
 
 
 def draw(found: Certificate, ax: Axes | None = None) -> Axes:
-    """Draw the bounds on errors; see `Certificate.plot`."""
     plt = pyplot(screen=True)
     lines, low = _lines(found), _lowest(found)
     with plt.rc_context(STYLE):
@@ -45,8 +42,8 @@ def draw(found: Certificate, ax: Axes | None = None) -> Axes:
         marks = _marks(lines, found.delta)
         if own:
             ax.figure.legend(handles=marks, loc="outside lower center", ncols=len(marks), frameon=False)
-        else:  # below the axis and its name, whatever the height of the axes
-            below = {"bbox_to_anchor": (0.5, 0), "borderaxespad": LEGEND_BELOW / 8, "fontsize": 8}
+        else:  # below the ticks and the name of the axis
+            below = {"bbox_to_anchor": (0.5, 0), "borderaxespad": 5.75, "fontsize": 8}
             ax.legend(handles=marks, loc="upper center", frameon=False, **below)
     return ax
 
@@ -69,7 +66,7 @@ def _lines(found: Certificate) -> Lines:
 
 
 def _lowest(found: Certificate) -> float:
-    """Return where the axis begins: a power of ten below the least error, or what no error on test data guarantees."""
+    """Return the start of the axis, a power of ten."""
     values = [bound.error for bound in found.bounds if bound.kind != FACT and bound.error]
     values += [each.rate or each.guaranteed(found.delta) for each in found.measured.values()]
     return float(min(0.01, 10.0 ** math.floor(math.log10(min(values, default=0.1)))))
@@ -86,7 +83,7 @@ def _bound(ax: Axes, y: int, bound: Bound, low: float) -> None:
 
 
 def _measured(ax: Axes, y: int, measured: Measured, delta: float, low: float) -> None:
-    """Draw a measured error and, as a whisker, what the test data guarantee; no errors are an arrow off the axis."""
+    """Draw a measured error with its upper limit as a whisker; an error of 0 is an arrow off the axis."""
     limit = measured.guaranteed(delta)
     ax.plot([max(measured.rate, low), limit], [y, y], color=MEASURED, linewidth=1.2)
     ax.plot([limit], [y], "|", color=MEASURED, markersize=9)
@@ -96,7 +93,6 @@ def _measured(ax: Axes, y: int, measured: Measured, delta: float, low: float) ->
 
 
 def _note(ax: Axes, x: float, y: int, text: str, colour: str) -> None:
-    """Write a value to the right of its mark."""
     ax.annotate(
         text, (x, y), (9, 0), fontsize=9, color=colour, textcoords="offset points", va="center", annotation_clip=False
     )
@@ -118,7 +114,6 @@ def _frame(ax: Axes, lines: Lines, low: float) -> None:
 
 
 def _head(ax: Axes, found: Certificate, lines: Lines, of: str) -> None:
-    """Write the title, which is short where others have made the axes, and a note beneath it."""
     classes = f", {len(found.labels)} classes together" if len(found.labels) > 1 else ""
     pale = any(getattr(entry, "failing", ()) for _, entry in lines)
     note = f"{found.m:,} examples{classes}{'; pale: does not apply to the model as it is' if pale else ''}"
@@ -126,7 +121,7 @@ def _head(ax: Axes, found: Certificate, lines: Lines, of: str) -> None:
 
 
 def _marks(lines: Lines, delta: float) -> list[Artist]:
-    """Return what the marks mean, of those that were drawn."""
+    """Return the legend's entries."""
     from matplotlib.lines import Line2D
 
     def mark(shape: str, colour: str, filled: str, label: str) -> Artist:

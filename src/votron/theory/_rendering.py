@@ -3,48 +3,44 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from textwrap import fill, shorten
 from typing import TYPE_CHECKING
 
 from votron._util.text_tables import as_text as aligned
 from votron._util.types import Params
-from votron.theory.evidence import Assumption, Measured
+from votron.theory.evidence import Measured
 from votron.theory.statements import ESTIMATE, FACT, GUARANTEE
 
 if TYPE_CHECKING:
     from votron.theory.certificate import Bound, Certificate
 
 WIDTH = 120
-"""Columns within which sentences are printed in full."""
+"""Columns of the full text."""
 SHORT_WIDTH, MOST_CHANGES = 80, 3
-"""Columns of the short text, and changes that it advises."""
-MOST_CLASSES = 20
-"""Classes that the printed table of margins has rows for."""
+"""Columns of the short text, and the number of changes that it advises."""
 
 _JOINTLY = (
-    "Classes were trained together: an update changes two vectors, and a row's margin is (w_y − w_r)·x / (√2 ‖w‖) for "
-    "the best other class r, ‖w‖ that of all vectors as one. So there are at most (1 + τ)(R/γ)² mistakes in all; for "
-    "one class against the rest the bounds on mistakes do not hold."
+    "Classes were trained together: a row's margin is (w_y − w_r)·x / (√2 ‖w‖) for the best other class r, with ‖w‖ "
+    "that of all vectors as one. There are at most (1 + τ)(R/γ)² mistakes in all; the bounds on mistakes do not hold "
+    "for one class against the rest."
 )
 
 # -- numbers ----------------------------------------------------------------------------------------------------------
 
 
 def percent(value: float | None) -> str:
-    """Return an error as text."""
     if value is None:
         return "-"
     return "vacuous" if value >= 1 else f"{100 * value:.2f} %" if value < 0.1 else f"{100 * value:.1f} %"
 
 
 def _count(value: float) -> str:
-    """Return a bound on a whole number as the largest that it allows."""
+    """Return the largest whole number that a bound allows."""
     return f"{math.floor(value):,}" if value < 1e9 else f"{value:.2g}"
 
 
 def _span(values: Sequence[float | None], form: Callable[[float], str]) -> str:
-    """Return the least and the most of several values, or the one."""
     known = [value for value in values if value is not None]
     if not known:
         return "-"
@@ -57,7 +53,7 @@ def _span(values: Sequence[float | None], form: Callable[[float], str]) -> str:
 
 
 def in_short(found: Certificate) -> str:
-    """Return what is guaranteed, what was measured, and what would have to change, on one screen."""
+    """Return the best guarantee, the measured error and the changes that would help, on one screen."""
     lines = [f"Certificate of {found.model}", f"{found.predictor}, {_training(found)}", ""]
     lines += [f"Guaranteed: {_guaranteed(found)}"]
     estimate = found.best(ESTIMATE)
@@ -102,13 +98,12 @@ def _measured(found: Certificate) -> str:
     measured = found.measured[found.predictor]
     text = f"{percent(measured.rate)}, {measured.total:,} of {measured.n:,} test rows; at most "
     text += f"{percent(measured.guaranteed(found.delta))} with probability {1 - found.delta:g}"
-    # how many of them are rows of training too, where some are: there it may be a guarantee of nothing
+    # rows that were used for training, too
     repeated = "" if found.test_data is None else found.test_data.because.rpartition("; ")[0]
     return f"{text}; but {repeated}" if repeated else text
 
 
 def _mistakes(found: Certificate) -> str | None:
-    """Return the mistakes of the run beside the least bound on them."""
     facts = [bound for bound in found.bounds if bound.kind == FACT and bound.quantity == "mistakes"]
     known = [bound for bound in facts if bound.total is not None and not bound.failing]
     if found.mistakes is None or not known:
@@ -118,14 +113,13 @@ def _mistakes(found: Certificate) -> str | None:
 
 
 def _better(found: Certificate) -> list[str]:
-    """Return the first changes that earn a guarantee of use that the model does not have."""
+    """Return the first changes that lead to a better guarantee."""
     limit = 0.5 if found.useful is None else found.useful.error or 0.0
     ranked = [(changes, bound) for changes, bound in _advised(found) if bound.error is None or bound.error < limit]
     return [f"{' + '.join(changes)}: {_promise(bound)}" for changes, bound in ranked[:MOST_CHANGES]]
 
 
 def summary(found: Certificate) -> str:
-    """Return what is guaranteed by theorem and by test data, in a sentence or two."""
     text = f"Guaranteed: {_guaranteed(found)}."
     return f"{text} Measured: {_measured(found)}." if found.predictor in found.measured else text
 
@@ -143,7 +137,7 @@ def _advised(found: Certificate) -> list[tuple[tuple[str, ...], Bound]]:
     for bound in found.bounds:
         known = bound.error is not None or any(a.before_value for a in bound.failing)
         if bound.kind != GUARANTEE or not bound.failing or not known or "" in bound.changes:
-            continue  # the last: nothing that one could change would earn it
+            continue  # "" is an assumption that no change can satisfy
         other = best.get(bound.changes)
         if other is None or _order(bound) < _order(other):
             best[bound.changes] = bound
@@ -158,7 +152,6 @@ def _promise(bound: Bound) -> str:
     by = f"({bound.name}, {bound.predictor})"
     if bound.error is None:
         return f"a guarantee whose value is not known yet {by}"
-    # with another kernel it is another run, and this one's numbers say no more than the order of magnitude
     about = "about " if any(a.another_run for a in bound.failing) else ""
     if bound.vacuous:
         return f"a guarantee, but a vacuous one, {about}{bound.error:.2f} {by}"
@@ -171,7 +164,6 @@ Cells = list[list[str]]
 
 
 def _head(found: Certificate) -> str:
-    """Return what it is about."""
     many = f", {len(found.labels)} classes" if len(found.labels) > 1 else ""
     ran = f"{_epochs(found)} run, τ = {found.tau:g}, "
     setting = f"{'' if found.mistakes is None else ran}R = {found.radius:.4g}, δ = {found.delta:g}"
@@ -179,23 +171,20 @@ def _head(found: Certificate) -> str:
 
 
 def _margin_cells(found: Certificate) -> Cells:
-    """Return mistakes, support and margins of each class."""
+    """Return the mistakes, support and margins of each class."""
     names = list(found.margins)
     margins = [[f"{kind}: {names[0]}", *names[1:]] for kind in ("margin", "normalised")]
     head = ["class", *([] if found.mistakes is None else ["mistakes"]), "support", *margins[0], *margins[1]]
     rows, at_most = [head], "" if found.support_known else "≤ "
-    for c, label in enumerate(found.labels[:MOST_CLASSES]):
+    for c, label in enumerate(found.labels):
         mistakes = [] if found.mistakes is None else [_count(found.mistakes[c])]
         values = [table[name][c] for table in (found.margins, found.normalized_margins) for name in names]
         support = at_most + _count(found.support[c])
         rows.append([str(label), *mistakes, support, *(f"{value:.3g}" for value in values)])
-    if len(found.labels) > MOST_CLASSES:
-        rows.append([f"... {len(found.labels) - MOST_CLASSES} more", *[""] * (len(head) - 1)])
     return rows
 
 
 def _fact_cells(found: Certificate) -> Cells:
-    """Return the bounds on mistakes beside the mistakes."""
     rows = [["mistakes of this run", "formula", "mistakes", "at most", "by"]]
     for bound in found.bounds:
         if bound.kind != FACT:
@@ -208,7 +197,7 @@ def _fact_cells(found: Certificate) -> Cells:
 
 
 def error_groups(found: Certificate) -> list[tuple[str, list[Bound]]]:
-    """Return the bounds on errors by predictor, the model's own first, also where it has none."""
+    """Return the bounds on errors by predictor, the model's own first."""
     groups: dict[str, list[Bound]] = {found.predictor: []}
     for bound in found.bounds:
         if bound.kind != FACT:
@@ -217,7 +206,7 @@ def error_groups(found: Certificate) -> list[tuple[str, list[Bound]]]:
 
 
 def _error_cells(found: Certificate) -> Cells:
-    """Return the bounds on errors, below the predictor they speak of; rows of bounds begin with a space."""
+    """Return the bounds on errors, indented below their predictor."""
     many = len(found.labels) > 1
     rows = [["error on new rows", *(["each class", "all classes"] if many else ["at most"]), "kind", "applies"]]
     for predictor, bounds in error_groups(found):
@@ -243,33 +232,22 @@ def _verdict(bound: Bound) -> str:
 
 
 def _notes(found: Certificate) -> list[str]:
-    """Return what fails, what is claimed, and why values are missing."""
+    """Return the assumptions that fail or are claimed, and why values are missing."""
     errors = [bound for bound in found.bounds if bound.kind != FACT]
-    fails = _distinct(a for bound in errors for a in bound.failing if a.name != "its rule")
     lines = [_JOINTLY] if found.trained_jointly else []
-    lines += [f"Fails: {a.name}, since {a.because}." for a in fails]
+    lines += [f"Fails: {a.name}, since {a.because}." for bound in errors for a in bound.failing if a.name != "its rule"]
     lines += [f"Assumed: {a.name}, {a.because}." for a in found.claims]
-    return lines + _missing(found, errors)
-
-
-def _distinct(assumptions: Iterable[Assumption]) -> list[Assumption]:
-    return list({(a.name, a.because): a for a in assumptions}.values())
-
-
-def _missing(found: Certificate, errors: list[Bound]) -> list[str]:
-    """Return why bounds have no value, those with the same reason together; of several classes the first's."""
-    reasons: dict[str, list[str]] = {}
+    missing: dict[str, list[str]] = {}
     for bound in errors:
-        missing = [c for c, value in enumerate(bound.values) if value is None]
-        if missing:
-            others = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-            which = f" (class {found.labels[missing[0]]}{others})" if len(bound.values) > 1 else ""
-            reasons.setdefault(bound.remarks[missing[0]] + which, []).append(f"{bound.name} of the {bound.predictor}")
-    return [f"No value, since {reason}: {'; '.join(names)}." for reason, names in reasons.items()]
+        for value, remark in zip(bound.values, bound.remarks, strict=True):
+            if value is None:
+                missing.setdefault(remark, []).append(f"{bound.name} of the {bound.predictor}")
+    for reason, names in missing.items():
+        lines.append(f"No value, since {reason}: {'; '.join(dict.fromkeys(names))}.")
+    return list(dict.fromkeys(lines))
 
 
 def in_full(found: Certificate) -> str:
-    """Return the certificate as text, with all bounds and their assumptions."""
     parts = [_head(found), fill(summary(found), WIDTH), aligned(_margin_cells(found))]
     if found.mistakes is not None:
         parts.append(aligned(_fact_cells(found), left=(0, 1, 4)))
@@ -286,7 +264,7 @@ def in_full(found: Certificate) -> str:
 
 
 def rows(found: Certificate) -> list[Params]:
-    """Return a dict for each bound and class, one for all classes together, and those of measured errors."""
+    """Return a dict for each bound and class, one for all classes together, and two for each measured error."""
     out = []
     for bound in found.bounds:
         lines = list(zip(map(str, found.labels), bound.values, bound.remarks, strict=True))

@@ -1,4 +1,4 @@
-"""Test data beside training data: refused where they are the same, and what an error measured on them rests on."""
+"""Comparison of test data with training data."""
 
 from __future__ import annotations
 
@@ -13,31 +13,28 @@ from votron.errors import VotronError
 from votron.theory.evidence import Assumption
 
 _BY_CHANCE = 20
-"""As many different rows may come equally often in two samples by chance."""
+"""Two samples with up to this many different rows may have the same counts by chance."""
 
 
 def check_test_data(X: RowsLike, X_test: RowsLike) -> Assumption:
-    """Refuse the training data as test data; return what the user claims, with how many rows repeat."""
-    claim = "they are independent draws from the same distribution, and had no part in training: your claim"
+    """Refuse the training data as test data; return the user's claim, with the number of rows in both."""
+    claim = "they are independent draws from the same distribution, and were not used for training: your claim"
     try:
         tested, known = Counter(_contents(X_test)), Counter(_contents(X))
     except (TypeError, ValueError):  # not numbers, or not a matrix: the model will say so
         return Assumption("test data", None, claim)
-    # of a few rows that come again and again, two samples may agree
     if X is X_test or (tested == known and len(tested) > _BY_CHANCE):
         raise VotronError(
-            "X_test and y_test must be data that had no part in training, or what is measured on them guarantees "
-            "nothing. Got the training data instead."
+            "X_test and y_test must be data that were not used for training. Got the training data instead."
         )
     n = sum(times for row, times in tested.items() if row in known)
     if n:
-        are = "is a row" if n == 1 else "are rows"
-        claim = f"{n:,} of the {tested.total():,} {are} of the training data too; {claim}"
+        claim = f"{n:,} of the {tested.total():,} rows are in the training data too; {claim}"
     return Assumption("test data", None, claim)
 
 
 def _contents(X: RowsLike) -> list[tuple[bytes, bytes]]:
-    """Return for each row what is equal for equal rows, dense or sparse."""
+    """Return the nonzero columns and values of each row."""
     rows = sp.csr_matrix(X if sp.issparse(X) else np.asarray(X, dtype=np.float64), dtype=np.float64, copy=True)
     rows.sum_duplicates()
     rows.eliminate_zeros()

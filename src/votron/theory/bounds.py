@@ -1,4 +1,4 @@
-"""The bounds of the papers, each a small function: its formula, what it assumes, of which predictor it speaks.
+"""The bounds of the papers as functions, with their formulas, assumptions and predictors.
 
 Symbols
 -------
@@ -13,47 +13,25 @@ d        examples on which a predictor depends, ‖α‖₀: its compression set
 
 A bound on mistakes is a fact about a run. A bound on an error, the probability of a wrong prediction for one more
 example, is about examples drawn independently from one distribution. Some bound an *expected* error by an expected
-number of mistakes: with one run's mistakes in its place, what comes out is an estimate, and no guarantee. A bound on an
-error of 1 or more says nothing; it is returned as it is.
+number of mistakes: with one run's mistakes they give an estimate, and no guarantee. A bound of 1 or more on an error is
+returned as it is.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from numbers import Integral, Real
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.optimize import brentq, minimize_scalar
 from scipy.special import betaincinv, betaln
 
 from votron.errors import VotronError
 
-__all__ = [
-    "BestMargin",
-    "agnostic_compression_bound",
-    "best_inseparable_bound",
-    "compression_bound",
-    "fixed_draw_bound",
-    "held_out_bound",
-    "inseparable_bound",
-    "leave_one_out_bound",
-    "log_binomial",
-    "margin_bound",
-    "margin_bound_simple",
-    "novikoff_bound",
-    "one_pass_bound",
-    "pac_margin_bound",
-    "sparsity_bound",
-    "unit_length_bound",
-    "vapnik_chervonenkis_bound",
-    "voted_bound",
-]
-
-
 ROUNDING = 1e-9
-"""Relative distance that a bound on whole numbers may lie below one by rounding."""
+"""Relative distance by which rounding may put a bound below a whole number."""
 
 
 # -- mistakes ---------------------------------------------------------------------------------------------------------
@@ -66,9 +44,10 @@ def novikoff_bound(radius: float, margin: float) -> float:
 
     Parameters
     ----------
-    radius, margin : float
-        R: no example is longer; and γ > 0: some u with ‖u‖ = 1 has y (u·x) ≥ γ for every example. Any such γ gives a
-        bound, the largest the best.
+    radius : float
+        R, the largest ‖x‖.
+    margin : float
+        γ > 0 such that some u with ‖u‖ = 1 has y (u·x) ≥ γ for every example; the largest is the best.
 
     Notes
     -----
@@ -80,7 +59,7 @@ def novikoff_bound(radius: float, margin: float) -> float:
     >>> novikoff_bound(radius=2.0, margin=0.5)
     16.0
     """
-    radius, margin = not_negative("radius", radius), _positive_margin("novikoff_bound", margin)
+    radius, margin = not_negative("radius", radius), _positive_margin(margin)
     return _square(radius / margin)
 
 
@@ -90,22 +69,17 @@ def unit_length_bound(margin: float) -> float:
     Parameters
     ----------
     margin : float
-        δ > 0, at most 1: the least |v·x| for some v with ‖v‖ = 1 that classifies every example correctly. For examples
-        of any length it is the normalised margin, min y (u·x)/‖x‖, if each is divided by its length first. That only
-        lowers the bound: 1/normalised ≤ R/unnormalised (Graepel et al., equation 5).
+        δ in (0, 1]: the least |v·x| for some v with ‖v‖ = 1 that classifies every example correctly. If each example is
+        divided by its length it is the normalised margin, min y (u·x)/‖x‖, and the bound can only become smaller:
+        1/normalised ≤ R/unnormalised (Graepel et al., equation 5).
 
     Examples
     --------
     >>> unit_length_bound(0.5)
     4.0
     """
-    margin = _positive_margin("unit_length_bound", margin)
-    if margin > 1 + 1e-9:
-        raise VotronError(
-            "The 'margin' of unit_length_bound must be in the range (0, 1], since |u·x| ≤ ‖u‖‖x‖ = 1 for examples "
-            f"of length 1: normalise them, or take novikoff_bound. Got {margin!r} instead.",
-            parameter="margin",
-        )
+    margin = _positive_margin(margin)
+    _check(margin <= 1 + 1e-9, "margin", margin, "in the range (0, 1] for examples of length 1")
     return _square(1.0 / margin)
 
 
@@ -117,10 +91,10 @@ def inseparable_bound(radius: float, deviation: float, margin: float) -> float:
     Parameters
     ----------
     radius, margin : float
-        R: no example is longer; and any γ > 0.
+        R, the largest ‖x‖, and any γ > 0.
     deviation : float
-        D: the square root of the sum of max(0, γ − y (u·x))² over the examples that were *presented*, each as often as
-        it was: over T epochs T times. The sum may as well run over the mistakes only, with their multiplicity.
+        D: the square root of the sum of max(0, γ − y (u·x))² over all *presentations*: T times each example over T
+        epochs. It may also run over the mistakes only, with their multiplicity.
 
     Examples
     --------
@@ -130,12 +104,12 @@ def inseparable_bound(radius: float, deviation: float, margin: float) -> float:
     36.0
     """
     radius, deviation = not_negative("radius", radius), not_negative("deviation", deviation)
-    margin = _positive_margin("inseparable_bound", margin)
+    margin = _positive_margin(margin)
     return _square((radius + deviation) / margin)
 
 
 class BestMargin(NamedTuple):
-    """The margin γ with which the inseparable bound of a vector is least, and that bound.
+    """The margin γ that makes the inseparable bound of a vector least, and that bound.
 
     Examples
     --------
@@ -148,7 +122,7 @@ class BestMargin(NamedTuple):
     deviation: float
 
 
-def best_inseparable_bound(margins: Any, radius: float, presentations: Any = 1) -> BestMargin:
+def best_inseparable_bound(margins: ArrayLike, radius: float, presentations: ArrayLike = 1) -> BestMargin:
     """Find the γ that makes ((R + D)/γ)² least for a given vector u.
 
     γ is infinite where the bound is the number of presentations itself.
@@ -158,15 +132,15 @@ def best_inseparable_bound(margins: Any, radius: float, presentations: Any = 1) 
     margins : array
         y (u·x) for each example, with ‖u‖ = 1; of either sign.
     radius : float
-        R > 0: no example is longer.
+        R > 0, the largest ‖x‖.
     presentations : int or array of int, default=1
-        How often each example was presented: T after T whole epochs. Or, with only the examples that had a mistake
-        among ``margins``, how often each had one.
+        How often each example was presented; or, if ``margins`` has only the examples with a mistake, how often each
+        had one.
 
     Notes
     -----
-    With s = 1/γ, (R + D)/γ = R s + (Σ max(0, 1 − s y (u·x))²)^½ is convex in s, so there is one least value; it lies
-    where R s is at most the value at s = 0, the root of the number of presentations.
+    With s = 1/γ, (R + D)/γ = R s + (Σ max(0, 1 − s y (u·x))²)^½ is convex in s, and at its least value R s is at most
+    the value at s = 0, the root of the number of presentations.
 
     Examples
     --------
@@ -179,11 +153,8 @@ def best_inseparable_bound(margins: Any, radius: float, presentations: Any = 1) 
     m = np.asarray(margins, dtype=np.float64).reshape(-1)
     times = np.broadcast_to(np.asarray(presentations, dtype=np.float64), m.shape)
     radius = not_negative("radius", radius)
-    if not (len(m) and np.isfinite(m).all() and radius > 0 and (times >= 0).all()):
-        raise VotronError(
-            "best_inseparable_bound takes finite margins of one or more examples, a positive radius and presentations "
-            f"that are not negative. Got {len(m)} margins, radius {radius!r} instead."
-        )
+    _check(len(m) > 0 and bool(np.isfinite(m).all()), "margins", margins, "one or more finite numbers")
+    _check(radius > 0, "radius", radius, "a positive number")
 
     def root(s: float) -> float:
         return radius * s + math.sqrt(float(times @ np.square(np.maximum(0.0, 1.0 - s * m))))
@@ -201,8 +172,8 @@ def best_inseparable_bound(margins: Any, radius: float, presentations: Any = 1) 
 def sparsity_bound(radius: float, margin: float) -> int:
     """Bound the examples that a perceptron's vector depends on: ‖α‖₀ ≤ ‖α‖₁ ≤ (R/γ)² (Graepel et al., section 3).
 
-    The parameters are those of `novikoff_bound`. With learning rate 1 each mistake changes one coefficient by 1, so
-    ‖α‖₁ is at most the number of mistakes. A rate η scales α and leaves ‖α‖₀ as it is.
+    The parameters are those of `novikoff_bound`. Each mistake changes one coefficient by 1, so ‖α‖₁ is at most the
+    number of mistakes.
 
     Examples
     --------
@@ -210,8 +181,7 @@ def sparsity_bound(radius: float, margin: float) -> int:
     11
     """
     bound = novikoff_bound(radius, margin)
-    if math.isinf(bound):
-        raise VotronError(f"The margin of sparsity_bound is too small beside the radius {radius!r}. Got {margin!r}.")
+    _check(math.isfinite(bound), "margin", margin, f"larger, for the radius {radius!r}")
     return math.floor(bound * (1 + ROUNDING))
 
 
@@ -226,17 +196,17 @@ def _square(value: float) -> float:
 def leave_one_out_bound(mistakes: float, m: int, *, deterministic: bool = True) -> float:
     """Bound the error of the leave-one-out conversion: E[k]/(m + 1), or twice that for the vote (Helmbold & Warmuth).
 
-    It bounds the expected error (Freund & Schapire, theorem 3), and is the first part of their corollary 2.
+    It bounds the expected error (Freund & Schapire, theorem 3).
 
     Parameters
     ----------
     mistakes : float
-        E[k]: expected mistakes in one pass over m + 1 random examples. With those of one run it is an estimate.
+        E[k]: expected mistakes in one pass over m + 1 random examples.
     m : int
         Training examples.
     deterministic : bool, default=True
-        The majority vote over the prefixes of the sample, which is the voted perceptron after one epoch; otherwise one
-        prefix drawn at random.
+        The majority vote over all prefixes of the sample, as of the voted perceptron after one epoch; otherwise one
+        random prefix.
 
     Examples
     --------
@@ -251,8 +221,7 @@ def voted_bound(m: int, radius: float, deviation: float, margin: float) -> float
     """Bound the error of the voted perceptron after one epoch: 2/(m + 1) · ((R + D)/γ)² (corollaries 1 and 2).
 
     Radius, deviation and margin are as in `inseparable_bound`, for one pass over m + 1 examples (corollary 1), or for
-    those with a mistake alone (corollary 2). It bounds the expected error by an expectation of the best such number;
-    with one sample's it is an estimate.
+    those with a mistake (corollary 2). It bounds the expected error by an expectation.
 
     Examples
     --------
@@ -267,8 +236,8 @@ def vapnik_chervonenkis_bound(
 ) -> float:
     """Bound the error of the final vector after convergence: min(k, (R/γ)²)/(m + 1) (Vapnik & Chervonenkis 1974).
 
-    It bounds the expected error; with one sample's numbers it is an estimate. Vapnik's own bound for support vector
-    machines, `vapnik_svm_bound`, has the essential support vectors in place of the examples with a mistake.
+    It bounds the expected error. `vapnik_svm_bound`, for support vector machines, has the essential support vectors in
+    place of the examples with a mistake.
 
     Parameters
     ----------
@@ -286,15 +255,15 @@ def vapnik_chervonenkis_bound(
     >>> vapnik_chervonenkis_bound(m=99, n_wrong=20, radius=1.0, margin=0.25)
     0.16
     """
-    k, m = not_negative("n_wrong", n_wrong), count("m", m, 1)
+    return least_count("n_wrong", n_wrong, radius, margin) / (count("m", m, 1) + 1)
+
+
+def least_count(name: str, n: float, radius: float | None, margin: float | None) -> float:
+    """Return min(n, (R/γ)²), or n if there are no R and γ."""
+    n = not_negative(name, n)
     if (radius is None) != (margin is None):
-        raise VotronError(
-            "The 'radius' and 'margin' of vapnik_chervonenkis_bound go together. "
-            f"Got {'margin' if radius is None else 'radius'} alone instead."
-        )
-    if radius is not None and margin is not None:
-        k = min(k, novikoff_bound(radius, margin))
-    return k / (m + 1)
+        raise VotronError("A 'radius' and a 'margin' go together. Got only one of them.")
+    return n if radius is None or margin is None else min(n, novikoff_bound(radius, margin))
 
 
 # -- errors after one pass --------------------------------------------------------------------------------------------
@@ -303,16 +272,15 @@ def vapnik_chervonenkis_bound(
 def one_pass_bound(mistakes: int, m: int, delta: float, *, deterministic: bool = False) -> float:
     """Bound the error after one pass by its mistakes: k/m + √(2 ln(1/δ)/m) (Cesa-Bianchi, Conconi & Gentile 2004).
 
-    With probability 1 − δ, the mean error of the m predictors that an on-line learner had before each of its examples
-    is below it: the error of one of them drawn afresh for each prediction, v = 0 before the first example among them. A
-    majority vote of the m errs at most twice as often. Here k is the run's own, so it is a guarantee, not an estimate.
-    For a predictor that draws once for each row and keeps to it, as ``rule="random"`` does, it bounds the mean over
-    seeds only: see `fixed_draw_bound`.
+    With probability 1 − δ, it bounds the mean error of the m predictors that an online learner had before each of its
+    examples: the error of one of them drawn anew for each prediction. A majority vote of the m errs at most twice as
+    often. Here k is the run's own, so this is a guarantee. For ``rule="random"``, which draws once for each row, it
+    bounds the mean over seeds only: see `fixed_draw_bound`.
 
     Parameters
     ----------
     mistakes, m : int
-        k: mistakes of any on-line learner in one pass over the m examples, in their order.
+        k: mistakes of any online learner in one pass over the m examples.
     delta : float
         δ: the probability with which the bound may fail.
     deterministic : bool, default=False
@@ -320,9 +288,8 @@ def one_pass_bound(mistakes: int, m: int, delta: float, *, deterministic: bool =
 
     Notes
     -----
-    The wrong predictions less their conditional probabilities are a martingale, and Hoeffding and Azuma bound its
-    mean (their proposition 1). A prediction of score 0 that happens to be right counts as a mistake here (y · score ≤
-    0), which only raises k.
+    The wrong predictions less their conditional probabilities are a martingale, and the Hoeffding-Azuma inequality
+    bounds its mean (their proposition 1). A score of 0 counts as a mistake here, which only raises k.
 
     References
     ----------
@@ -335,12 +302,7 @@ def one_pass_bound(mistakes: int, m: int, delta: float, *, deterministic: bool =
     0.0745
     """
     k, m, delta = not_negative("mistakes", mistakes), count("m", m, 1), _probability(delta)
-    if k > m:
-        raise VotronError(
-            f"The 'mistakes' of one_pass_bound must be at most m = {m}, since it speaks of one pass. Got {k:g} "
-            "instead.",
-            parameter="mistakes",
-        )
+    _check(k <= m, "mistakes", mistakes, f"at most m = {m}, since the bound is about one pass")
     bound = k / m + math.sqrt(2 * math.log(1 / delta) / m)
     return 2 * bound if deterministic else bound
 
@@ -348,38 +310,34 @@ def one_pass_bound(mistakes: int, m: int, delta: float, *, deterministic: bool =
 def fixed_draw_bound(mean_error: float, heaviest: float, delta: float) -> float:
     """Bound the error of a predictor that draws one of several vectors for each row, once and for all.
 
-    The e ≥ μ with e ln(e/μ) − e + μ = p ln(1/δ)
-
-    With probability 1 − δ over the draws, the predictor's error is at most this.
+    The e ≥ μ with e ln(e/μ) − e + μ = p ln(1/δ). With probability 1 − δ over the draws, the error is at most this.
 
     Parameters
     ----------
     mean_error : float
-        μ: no less than the mean error of the vectors, which is the mean over all seeds.
+        μ: an upper limit of the mean error of the vectors, which is the mean over all seeds.
     heaviest : float
-        p: no less than the probability of any one row. `held_out_bound` gives one from a sample of m rows: the row of
-        largest probability is one row, settled before the sample is drawn, and comes at most as often as the row that
-        comes most often.
+        p: an upper limit of the probability of any one row. `held_out_bound` gives one from the count of the most
+        frequent row in a sample: the most probable row is fixed before the sample is drawn, and no more frequent.
     delta : float
-        δ: the probability with which the draws may be such that the bound fails.
+        δ: the probability with which the bound may fail.
 
     Notes
     -----
-    Rows that come again and again have the same vector each time, so the error does not get near its mean as test rows
-    grow in number: on one row alone it is that of one vector. With p_x the probability of row x, r_x its draw and
-    g_x(r) the probability of an error there by vector r, the error is Σ p_x g_x(r_x), a sum of independent numbers
-    between 0 and p, of mean μ at most. Divided by p each has E exp(λZ) ≤ exp((e^λ − 1) E Z), so by Markov's
-    inequality the sum exceeds e with probability exp((e^λ − 1) μ/p − λ e/p) at most; take λ = ln(e/μ). The value grows
-    with μ and with p, so upper limits will do for both.
+    A row that is repeated has the same vector each time. With p_x the probability of row x, r_x its draw and g_x(r) the
+    probability of an error there by vector r, the error is Σ p_x g_x(r_x), a sum of independent numbers between 0 and p
+    with mean μ at most. Divided by p each has E exp(λZ) ≤ exp((e^λ − 1) E Z), so by Markov's inequality the sum exceeds
+    e with probability exp((e^λ − 1) μ/p − λ e/p) at most; take λ = ln(e/μ). The value grows with μ and with p.
 
     Examples
     --------
     >>> round(fixed_draw_bound(mean_error=0.08, heaviest=0.001, delta=0.05), 4)
     0.1029
-    >>> fixed_draw_bound(mean_error=0.3, heaviest=1.0, delta=0.05) > 1  # one row: it is as it happens to be drawn
+    >>> fixed_draw_bound(mean_error=0.3, heaviest=1.0, delta=0.05) > 1
     True
     """
-    mean, p, delta = not_negative("mean_error", mean_error), _share("heaviest", heaviest), _probability(delta)
+    mean, p, delta = not_negative("mean_error", mean_error), not_negative("heaviest", heaviest), _probability(delta)
+    _check(0 < p <= 1, "heaviest", heaviest, "in the range (0, 1]")
     if mean == 0:
         return 0.0
     level = p * math.log(1 / delta)
@@ -413,12 +371,7 @@ def compression_bound(m: int, d: int, delta: float) -> float:
     6.7
     """
     m, d, delta = count("m", m, 1), count("d", d, 0), _probability(delta)
-    if d >= m:
-        raise VotronError(
-            f"The 'd' of compression_bound must be less than m = {m}: examples that the predictor does not depend "
-            f"on are what testifies for it. Got {d} instead.",
-            parameter="d",
-        )
+    _check(d < m, "d", d, f"less than m = {m}, since the evidence is the other examples")
     return (log_binomial(m, d) + math.log(m) + math.log(1 / delta)) / (m - d)
 
 
@@ -439,10 +392,9 @@ def agnostic_compression_bound(m: int, d: int, errors: int, delta: float) -> flo
     Notes
     -----
     The argument of Graepel, Herbrich & Williamson's (7), with Chernoff's bound on a binomial tail in place of
-    (1 − p)^(m − d); with no errors it is 1 − exp(−b), b their bound. A perceptron that has not converged is such a
-    predictor: presented with its support alone, each example at the steps at which it was, it makes the same mistakes
-    at the same times, since the other examples never changed it. So it has the same vectors with the same survival
-    times, and not only the last vector but every rule that depends on nothing else is such a predictor.
+    (1 − p)^(m − d); with no errors it is 1 − exp(−b), b their bound. It holds for a perceptron that has not converged,
+    and for every rule: trained on its support alone, each example at the same steps, it makes the same mistakes at the
+    same times, since the other examples never changed it.
 
     Examples
     --------
@@ -453,12 +405,7 @@ def agnostic_compression_bound(m: int, d: int, errors: int, delta: float) -> flo
     """
     level = compression_bound(m, d, delta)
     errors, n = count("errors", errors, 0), m - d
-    if errors > n:
-        raise VotronError(
-            f"The 'errors' of agnostic_compression_bound must be at most m - d = {n}, the examples that the "
-            f"predictor does not depend on. Got {errors} instead.",
-            parameter="errors",
-        )
+    _check(errors <= n, "errors", errors, f"at most m - d = {n}")
     r = errors / n
     if r in (0.0, 1.0):
         return r if r else -math.expm1(-level)
@@ -480,8 +427,7 @@ def margin_bound(m: int, radius: float, margin: float, delta: float) -> float:
     m : int
         Training examples.
     radius, margin : float
-        As in `novikoff_bound`: the margin of *any* vector, such as a support vector machine's; the perceptron's own,
-        mostly much smaller, does not matter. (R/γ)² must not exceed m.
+        As in `novikoff_bound`: the margin of *any* vector, such as a support vector machine's. (R/γ)² must be below m.
     delta : float
         δ: the probability with which the bound may fail.
 
@@ -492,11 +438,7 @@ def margin_bound(m: int, radius: float, margin: float, delta: float) -> float:
     """
     m = count("m", m, 1)
     kappa = math.ceil(novikoff_bound(radius, margin))
-    if kappa >= m:
-        raise VotronError(
-            f"The margin of margin_bound must be such that ⌈(R/γ)²⌉ is less than m = {m}: a smaller one guarantees "
-            f"nothing. Got radius {radius!r} and margin {margin!r}, for which it is {kappa}."
-        )
+    _check(kappa < m, "margin", margin, f"larger: ⌈(R/γ)²⌉ is {kappa}, and must be less than m = {m}")
     return compression_bound(m, kappa, delta)
 
 
@@ -521,17 +463,8 @@ def margin_bound_simple(m: int, kappa: int, delta: float, n: float = 4.0) -> flo
     0.0646
     """
     m, kappa, delta = count("m", m, 1), count("kappa", kappa, 1), _probability(delta)
-    if not 4 * kappa < m:
-        raise VotronError(
-            f"The 'kappa' of margin_bound_simple must be less than m/4 = {m / 4:g}; margin_bound has no such "
-            f"limit. Got {kappa} instead.",
-            parameter="kappa",
-        )
-    if not 4 <= n < m / kappa:
-        raise VotronError(
-            f"The 'n' of margin_bound_simple must be in the range [4, m/κ) = [4, {m / kappa:g}). Got {n!r} instead.",
-            parameter="n",
-        )
+    _check(4 * kappa < m, "kappa", kappa, f"less than m/4 = {m / 4:g}; margin_bound has no such limit")
+    _check(4 <= n < m / kappa, "n", n, f"in the range [4, m/κ) = [4, {m / kappa:g})")
     return (kappa * math.log(2 * math.e * m / kappa) + n / (n - 1) * (math.log(m) + math.log(1 / delta))) / m
 
 
@@ -555,12 +488,8 @@ def pac_margin_bound(m: int, kappa: float, delta: float) -> float:
     0.11205
     """
     m, kappa, delta = count("m", m, 1), not_negative("kappa", kappa), _probability(delta)
-    if not 0 < kappa < 2 * math.e * m / 16:
-        raise VotronError(
-            f"The 'kappa' of pac_margin_bound must be in the range (0, em/8) = (0, {math.e * m / 8:g}), beyond "
-            f"which the formula means nothing. Got {kappa!r} instead.",
-            parameter="kappa",
-        )
+    limit = 2 * math.e * m / 16
+    _check(0 < kappa < limit, "kappa", kappa, f"in the range (0, em/8) = (0, {limit:g})")
     dimension = 64 * kappa * math.log2(2 * math.e * m / (16 * kappa)) * math.log2(32 * m)
     return 2 / m * (dimension + math.log2(2 * m) + math.log2(1 / delta))
 
@@ -573,9 +502,9 @@ def held_out_bound(errors: int, m: int, delta: float) -> float:
     Parameters
     ----------
     errors, m : int
-        Wrong predictions, and test examples, which had no part in training.
+        Wrong predictions, and test examples, which were not used for training.
     delta : float
-        δ: the probability with which the test set may be such that the bound fails.
+        δ: the probability with which the bound may fail.
 
     Examples
     --------
@@ -585,11 +514,7 @@ def held_out_bound(errors: int, m: int, delta: float) -> float:
     0.0182
     """
     errors, m, delta = count("errors", errors, 0), count("m", m, 1), _probability(delta)
-    if errors > m:
-        raise VotronError(
-            f"The 'errors' of held_out_bound must be at most m = {m}. Got {errors} instead.",
-            parameter="errors",
-        )
+    _check(errors <= m, "errors", errors, f"at most m = {m}")
     return 1.0 if errors == m else float(betaincinv(errors + 1, m - errors, 1 - delta))
 
 
@@ -607,50 +532,38 @@ def log_binomial(m: int, d: int) -> float:
     5600145.61
     """
     m, d = count("m", m, 0), count("d", d, 0)
-    if d > m:
-        raise VotronError(
-            f"The 'd' of log_binomial must be at most m = {m}. Got {d} instead.",
-            parameter="d",
-        )
+    _check(d <= m, "d", d, f"at most m = {m}")
     return 0.0 if d in (0, m) else -math.log1p(m) - float(betaln(m - d + 1, d + 1))
 
 
 # -- parameters -------------------------------------------------------------------------------------------------------
 
 
-def _checked(name: str, value: Any, kind: Any, what: str, right: Callable[[Any], bool]) -> Any:
-    number = isinstance(value, kind) and not isinstance(value, bool) and math.isfinite(value)
-    if not (number and right(value)):
-        raise VotronError(
-            f"The {name!r} of a bound must be {what}. Got {value!r} instead.",
-            parameter=name,
-        )
-    return value
+def _check(right: bool, name: str, value: object, wanted: str) -> None:
+    if not right:
+        raise VotronError(f"The {name!r} of a bound must be {wanted}. Got {value!r} instead.", parameter=name)
 
 
-def count(name: str, value: Any, least: int) -> int:
-    """Return a whole number, or say that it is none."""
-    return int(_checked(name, value, Integral, f"an int in the range [{least}, inf)", lambda n: n >= least))
+def _is_number(value: object, kind: type) -> bool:
+    return isinstance(value, kind) and not isinstance(value, bool) and math.isfinite(value)  # type: ignore[arg-type]
 
 
-def not_negative(name: str, value: Any) -> float:
-    """Return a number that is not negative, or say that it is none."""
-    return float(_checked(name, value, Real, "a number in the range [0, inf)", lambda x: x >= 0))
+def count(name: str, value: int, least: int) -> int:
+    _check(_is_number(value, Integral) and value >= least, name, value, f"an int in the range [{least}, inf)")
+    return int(value)
 
 
-def _positive_margin(owner: str, value: Any) -> float:
-    if _checked("margin", value, Real, "a positive number", lambda x: True) <= 0:
-        raise VotronError(
-            f"The 'margin' of {owner} must be a positive number: a vector that does not separate the examples has "
-            f"no margin, and inseparable_bound is for those. Got {value!r} instead.",
-            parameter="margin",
-        )
+def not_negative(name: str, value: float) -> float:
+    _check(_is_number(value, Real) and value >= 0, name, value, "a number in the range [0, inf)")
     return float(value)
 
 
-def _share(name: str, value: Any) -> float:
-    return float(_checked(name, value, Real, "a number in the range (0, 1]", lambda x: 0 < x <= 1))
+def _positive_margin(value: float) -> float:
+    right = _is_number(value, Real) and value > 0
+    _check(right, "margin", value, "a positive number; inseparable_bound is for vectors that separate nothing")
+    return float(value)
 
 
-def _probability(value: Any) -> float:
-    return float(_checked("delta", value, Real, "a number in the range (0, 1)", lambda x: 0 < x < 1))
+def _probability(value: float) -> float:
+    _check(_is_number(value, Real) and 0 < value < 1, "delta", value, "a number in the range (0, 1)")
+    return float(value)

@@ -1,38 +1,37 @@
-"""The certificate of a fitted model: what the theorems guarantee, and what small changes would earn."""
+"""The certificate of a fitted model: the bounds that apply to it, and those that changes would earn."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from html import escape
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 import numpy as np
 from msgspec import Meta
 
-from votron._util.types import Labels, RowsLike
+from votron._util.types import Axes, Estimator, Labels, Params, RowsLike
 from votron.errors import BoundViolatedError, VotronError
 from votron.theory import _rendering
 from votron.theory._test_data import check_test_data
 from votron.theory.evidence import Assumption, Count, Evidence, Measured
 from votron.theory.evidence.wrapped import unwrapped
+from votron.theory.geometry import Comparators
 from votron.theory.statements import ESTIMATE, FACT, GUARANTEE, Kind, Quantity, Statement, statements_for
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from pandas import DataFrame
 
 __all__ = ["Bound", "Certificate", "certify"]
 
 SLACK = 1e-6
-"""Relative distance that a mistake bound may lie below the mistakes by rounding."""
+"""Relative distance by which rounding may put a bound on mistakes below the mistakes."""
 HOPELESS = 0.5
-"""Error from which a guarantee says nothing that is of use."""
+"""Error from which a guarantee is of no use."""
 
 Value = Annotated[float, Meta(ge=0)] | None
-"""A bound; None where it has no value."""
 Label = str | bool | int | float | None
 
 
@@ -43,19 +42,19 @@ class Bound:
     Attributes
     ----------
     name, formula : str
-        Whose it is, and what it says.
+        The authors, and the statement.
     kind : {"fact", "guarantee", "estimate"}
-        About this run; about new examples, with probability 1 − δ; or with one run's numbers for an expectation.
+        About this run; about new examples, with probability 1 − δ; or about an expectation, with one run's numbers.
     quantity : {"mistakes", "support", "error"}
-        What it bounds.
+        The bounded quantity.
     predictor : str
-        The predictor it is about; empty for facts.
+        The predictor of which an error is bounded; empty for facts.
     values, remarks : tuple
-        For each vector its value, None where there is none, and where that comes from.
+        The value for each vector, or None, and where it comes from.
     total : float or None
         For facts the sum. For errors the union bound over all vectors, each guarantee at δ divided by their number.
     assumptions : tuple of Assumption
-        What it needs of the model and the data.
+        Conditions on the model and the data.
     joint : float or None
         The value for the vectors of several classes together, where the theorem holds for them as for one.
 
@@ -90,7 +89,7 @@ class Bound:
 
     @property
     def applies(self) -> bool:
-        """True if it has a value, and the model has all that it needs, as far as the model can tell."""
+        """True if it has a value, and no assumption is known to fail."""
         return self.error is not None and not self.failing
 
     @property
@@ -110,7 +109,7 @@ class Bound:
 
     @property
     def vacuous(self) -> bool:
-        """True for a bound on an error of 1 or more, which says nothing."""
+        """True for a bound on an error of 1 or more."""
         return self.quantity == "error" and self.error is not None and self.error >= 1
 
 
@@ -118,28 +117,29 @@ class Bound:
 class Certificate:
     """The bounds that hold for a fitted model, and those that do not; made by `certify`.
 
-    Printed, it fits a screen; ``describe(verbose=True)`` has everything, and notebooks show that.
+    Printed, it fits a screen; notebooks show ``describe(verbose=True)``, which has everything.
 
     Attributes
     ----------
     model, predictor : str
-        The model's class, and what it predicts by.
+        The model's class, and its rule of prediction.
     labels : tuple
         The class of each vector; for two classes, the second of them.
     m, epochs : int, float
         Training examples, and passes that were run.
     delta, tau, radius : float
-        δ, the probability with which a guarantee may fail; τ, up to which margin updates were made; R, the largest ‖x‖.
+        δ, the probability with which a guarantee may fail; τ, the margin up to which there were updates; R, the largest
+        ‖x‖.
     mistakes : tuple of int or None
-        Of each vector; None for a model that was not trained by mistakes.
+        The mistakes of each vector; None for a model that was not trained by mistakes.
     support, support_known : tuple of int, bool
-        ‖α‖₀ of each vector, and whether that is exact or an upper limit.
+        ‖α‖₀ of each vector, and whether it is exact or an upper limit.
     margins, normalized_margins : dict of tuple of float
-        What each vector at hand attains on the training data, for each class; not positive where it errs.
+        The margins of the model's vectors and comparators on the training data, for each class.
     bounds : tuple of Bound
         All bounds: those on mistakes, then by predictor.
     measured, test_data : dict of Measured, Assumption or None
-        For each predictor its error on the test data, if there are any, and what that rests on.
+        The error of each predictor on the test data, if there are any, and the assumption behind it.
     trained_jointly : bool
         Whether several classes were trained together: then there is one vector, made of all of theirs.
 
@@ -178,8 +178,7 @@ class Certificate:
         Parameters
         ----------
         kind : {"guarantee", "estimate"}, default="guarantee"
-            Each guarantee holds with probability 1 − δ. Those that follow from (7) hold together; but the least of (7),
-            the one-pass bound and the PAC bound may fail as often as any of them.
+            Each guarantee holds with probability 1 − δ on its own. Those that follow from (7) hold together.
         """
         if kind not in (GUARANTEE, ESTIMATE):
             raise VotronError(
@@ -201,7 +200,7 @@ class Certificate:
 
     @property
     def claims(self) -> tuple[Assumption, ...]:
-        """Assumptions that nothing here could verify: your claims, or a file's."""
+        """Assumptions that could not be verified."""
         found = [a for bound in self.bounds for a in bound.claims]
         if self.test_data is not None:
             found.append(self.test_data)
@@ -209,7 +208,7 @@ class Certificate:
 
     @property
     def summary(self) -> str:
-        """What is guaranteed by theorem and by test data, in a sentence or two."""
+        """The guarantees by theorem and by test data, in a sentence or two."""
         return _rendering.summary(self)
 
     def advice(self) -> list[str]:
@@ -222,26 +221,21 @@ class Certificate:
         Parameters
         ----------
         verbose : bool, default=False
-            All bounds with their assumptions; otherwise what is guaranteed, what was measured, and what would have to
-            change for a better guarantee.
+            List all bounds with their assumptions, and not only the best.
         """
         return _rendering.in_full(self) if verbose else _rendering.in_short(self)
 
     def to_frame(self) -> DataFrame:
-        """Return the bounds as a pandas DataFrame, one row for each bound and class.
-
-        It has the columns predictor, bound, formula, kind, quantity, label, value, remark, applies, vacuous, fails and
-        assumes, the last two with the names of assumptions.
-        """
+        """Return the bounds as a pandas DataFrame, one row for each bound and class."""
         try:
             import pandas as pd
         except ImportError as error:
             raise VotronError("to_frame needs pandas: pip install pandas. to_dict() does without.") from error
         return pd.DataFrame(_rendering.rows(self))
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain numbers, text, lists and dicts, as JSON takes them; None stands for no value."""
-        plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(self))
+    def to_dict(self) -> Params:
+        """Return everything as numbers, text, lists and dicts, ready for JSON."""
+        plain: Params = msgspec.json.decode(msgspec.json.encode(self))
         for bound, entry in zip(self.bounds, plain["bounds"], strict=True):
             error = None if bound.kind == FACT else bound.error
             entry.update(applies=bound.applies, vacuous=bound.vacuous, error=error, changes=list(bound.changes))
@@ -250,31 +244,13 @@ class Certificate:
         claims = [{"name": a.name, "because": a.because} for a in self.claims]
         return {**plain, "claims": claims, "advice": self.advice(), "summary": self.summary}
 
-    @classmethod
-    def from_dict(cls, found: Mapping[str, Any]) -> Certificate:
-        """Return the certificate that `to_dict`, or JSON, made a dict of; raise VotronError if it is no such dict.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_iris
-        >>> from votron import VotedPerceptronClassifier
-        >>> X, y = load_iris(return_X_y=True)
-        >>> found = certify(VotedPerceptronClassifier(random_state=0).fit(X, y), X, y)
-        >>> Certificate.from_dict(found.to_dict()) == found
-        True
-        """
-        try:
-            return msgspec.convert(found, cls)
-        except msgspec.ValidationError as error:
-            raise VotronError(f"This is not a certificate as to_dict returns it: {error}.") from None
-
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the bounds on errors by predictor, beside the measured errors, and return the matplotlib Axes.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw, some 10 inches wide and 7 high, in a figure with constrained layout; by default a new one.
+            Where to draw; by default a new figure.
         """
         from votron.theory._plot import draw
 
@@ -293,12 +269,12 @@ class Certificate:
 
 
 def certify(
-    model: Any,
+    model: Estimator,
     X: RowsLike,
     y: Labels,
     delta: float = 0.05,
     *,
-    comparators: Any = "auto",
+    comparators: Comparators = "auto",
     X_test: RowsLike = None,
     y_test: Labels | None = None,
 ) -> Certificate:
@@ -311,17 +287,15 @@ def certify(
         ends in one, or a search of scikit-learn's over them.
     X, y : data and labels
         The training data, as they were given to ``fit``, or to all calls of ``partial_fit`` one after another. They
-        are compared with the fingerprint in ``model.history_``: labels exactly, rows up to rounding.
+        are compared with the fingerprint in ``model.history_``; other data are refused.
     delta : float, default=0.05
         δ: the probability with which a guarantee may fail.
     comparators : "auto" or sequence, default="auto"
-        Vectors whose margins enter the bounds, beside the model's last and average vector: "adatron" for the maximal
-        margin, "svm" for the soft one, or fitted models with the same kernel, a `KernelAdatronClassifier` or
-        scikit-learn's SVC among them (for several classes, in a OneVsRestClassifier); ``()`` for none. "auto" is the
-        adatron on 5,000 examples or fewer (with a limit to its passes where the model does not separate them), and
-        the soft form where it does not separate them either.
+        Vectors whose margins enter the bounds, beside the model's own: "adatron" for the maximal margin, "svm" for the
+        soft one, or fitted classifiers of Votron with the same kernel. "auto" takes the adatron on 5,000 examples or
+        fewer, and the soft margin where that does not separate them; ``()`` takes none.
     X_test, y_test : data and labels, optional
-        Data that had no part in training: errors of the predictors are measured on them.
+        Data that were not used for training, to measure errors on.
 
     Notes
     -----
@@ -341,9 +315,7 @@ def certify(
     ('last vector', '(7) with errors', 0.148)
     """
     if (X_test is None) != (y_test is None):
-        raise VotronError(
-            f"X_test and y_test go together. Got {'y_test' if X_test is None else 'X_test'} alone instead."
-        )
+        raise VotronError("X_test and y_test of certify go together. Got only one of them.")
     if not (isinstance(delta, int | float | np.number) and 0 < delta < 1):
         raise VotronError(
             f"The 'delta' of certify must be a number in the range (0, 1). Got {delta!r} instead.",
@@ -363,12 +335,12 @@ def certify(
 
 
 def _with(touched: list[Assumption], evidence: Evidence) -> Evidence:
-    """Return the evidence with what pipelines and searches around the model break, and what they claim."""
+    """Return the evidence with the assumptions that pipelines and searches around the model break or add."""
     broken = [each for each in touched if each.holds is False]
     names = {each.name for each in broken}
     others = [each for each in evidence.assumptions if each.holds is not None or each.name not in names]
     claimed = [each for each in touched if each.holds is None]
-    return replace(evidence, assumptions=(*others, *broken), around=(*evidence.around, *claimed))
+    return replace(evidence, assumptions=(*others, *broken), always=(*evidence.always, *claimed))
 
 
 def _certificate(evidence: Evidence, delta: float, bounds: tuple[Bound, ...]) -> Certificate:
@@ -376,7 +348,7 @@ def _certificate(evidence: Evidence, delta: float, bounds: tuple[Bound, ...]) ->
     lengths = evidence.lengths[:, None]
     return Certificate(
         model=evidence.model,
-        predictor=evidence.uses,
+        predictor=evidence.predictor,
         labels=tuple(_plain(run.label) for run in evidence.runs),
         m=evidence.m,
         epochs=evidence.epochs,
@@ -413,7 +385,7 @@ def _bound(statement: Statement, evidence: Evidence, delta: float) -> Bound:
     )
 
 
-def _plain(label: Any) -> Label:
+def _plain(label: object) -> Label:
     return label if isinstance(label, str | bool | int | float | None) else str(label)
 
 
@@ -422,8 +394,11 @@ def _finite(value: float) -> float | None:
 
 
 def _check(evidence: Evidence, bounds: Iterable[Bound]) -> None:
-    """Compare the mistakes with what they cannot exceed; ‖α‖₀ ≤ ‖α‖₁ = mistakes."""
-    sentence = "this cannot be, and is an error in Votron. Please report it, with the data and the parameters."
+    """Compare the mistakes with the bounds on them, and ‖α‖₀ with the mistakes, which are ‖α‖₁."""
+    sentence = "this is an error in Votron. Please report it, with the data and the parameters."
+    for run in evidence.runs:
+        if run.mistakes is not None and run.support > run.mistakes:
+            raise BoundViolatedError(f"A vector depends on more examples than it made mistakes: {sentence}")
     for bound in bounds:
         if bound.kind != FACT or bound.failing:
             continue
@@ -434,5 +409,3 @@ def _check(evidence: Evidence, bounds: Iterable[Bound]) -> None:
                     f"{count} mistakes for class {run.label!r} exceed {value:.6g}, the bound of {bound.name}: "
                     f"{sentence}"
                 )
-            if run.support > count:
-                raise BoundViolatedError(f"A vector depends on more examples than it made mistakes: {sentence}")

@@ -1,15 +1,15 @@
-"""From on-line to batch: predicting with all the vectors that an on-line learner had on its way through a sample.
+"""Conversions of online learners to batch learners, which predict with all vectors of one pass.
 
 The vector alive at time t is the one after example t; at time 0 it is v = 0. The sources count different times:
 
 ================  ==============  ==================================================================================
 slices            times           who
 ================  ==============  ==================================================================================
-"voted"           {1, ..., m}     Freund & Schapire, Figure 1: a vector has a vote for every example it survived, the
-                                  one that it was born at included
-"leave-one-out"   {0, ..., m}     Helmbold & Warmuth: one vote for every prefix of the sample, the empty one included
-"mixture"         {0, ..., m-1}   Cohen, section 3.5: a vector has a vote for every example it predicted, failures
-                                  included
+"voted"           {1, ..., m}     Freund & Schapire, Figure 1: a vector has a vote for every example it survived,
+                                  including the one at which it was born
+"leave-one-out"   {0, ..., m}     Helmbold & Warmuth: one vote for every prefix of the sample, including the empty one
+"mixture"         {0, ..., m-1}   Cohen, section 3.5: a vector has a vote for every example it predicted, including
+                                  failures
 ================  ==============  ==================================================================================
 
 The first example is always a mistake, so "voted" and "leave-one-out" differ by the one vote of v = 0, which is for +1.
@@ -18,34 +18,35 @@ The first example is always a mistake, so "voted" and "leave-one-out" differ by 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from votron._util.types import Labels
+from votron._util.types import Label, RowsLike
 from votron.errors import VotronError
 
-__all__ = ["SLICES", "deterministic_leave_one_out", "prefix_votes", "randomized_leave_one_out", "survival_counts"]
-
 SLICES = ("voted", "leave-one-out", "mixture")
-"""The sets of time slices."""
 
 
 class OnlineLearner(Protocol):
-    """An on-line learner: `OnlinePerceptron`, or any other."""
+    """An online learner, such as `OnlinePerceptron`."""
 
-    def predict(self, x: Any) -> Any:
+    def predict(self, x: RowsLike) -> int:
         """Return +1 or -1."""
 
-    def update(self, x: Any, y: Labels) -> Any:
-        """Accept an example."""
+    def update(self, x: RowsLike, y: Label) -> object:
+        """Learn from an example."""
 
 
 def randomized_leave_one_out(
-    make_learner: Callable[[], OnlineLearner], X: Sequence[Any], y: Sequence[int], x: Any, random_state: Any = None
+    make_learner: Callable[[], OnlineLearner],
+    X: Sequence[RowsLike],
+    y: Sequence[int],
+    x: RowsLike,
+    random_state: int | None = None,
 ) -> int:
-    """Predict by a learner that saw a random beginning of the sample (Helmbold & Warmuth).
+    """Predict by a learner trained on a random prefix of the sample (Helmbold & Warmuth).
 
     Its expected error is at most E[k]/(m + 1), k the learner's mistakes in one pass over m + 1 random examples.
 
@@ -56,9 +57,9 @@ def randomized_leave_one_out(
     X, y : examples and labels +1, -1
         The sample, of m examples.
     x : example
-        What to predict.
+        The example to predict.
     random_state : int or None
-        Seed; the prefix has a length drawn uniformly from {0, ..., m}.
+        Seed for the length of the prefix, drawn uniformly from {0, ..., m}.
 
     Examples
     --------
@@ -66,8 +67,7 @@ def randomized_leave_one_out(
     >>> randomized_leave_one_out(OnlinePerceptron, [[1, 0], [0, 1]], [1, -1], [0, 3], random_state=0)
     -1
     """
-    m = _checked_sample(X, y)
-    r = int(np.random.default_rng(random_state).integers(0, m + 1))
+    r = int(np.random.default_rng(random_state).integers(0, len(X) + 1))
     learner = make_learner()
     for i in range(r):
         learner.update(X[i], y[i])
@@ -75,12 +75,12 @@ def randomized_leave_one_out(
 
 
 def deterministic_leave_one_out(
-    make_learner: Callable[[], OnlineLearner], X: Sequence[Any], y: Sequence[int], x: Any
+    make_learner: Callable[[], OnlineLearner], X: Sequence[RowsLike], y: Sequence[int], x: RowsLike
 ) -> int:
-    """Predict by the majority of the learners that saw the beginnings of the sample, of 0 to m examples.
+    """Predict by the majority of the learners trained on all prefixes of the sample, of 0 to m examples.
 
-    Its expected error is at most 2E[k]/(m + 1). Of the perceptron it is the voted perceptron after one epoch, but for
-    the vote of v = 0. It is +1 if there are as many votes for it as against it.
+    Its expected error is at most 2E[k]/(m + 1). For the perceptron it is the voted perceptron after one epoch, except
+    for the vote of v = 0. A tie is +1.
 
     Examples
     --------
@@ -91,8 +91,10 @@ def deterministic_leave_one_out(
     return 1 if sum(prefix_votes(make_learner, X, y, x)) >= 0 else -1
 
 
-def prefix_votes(make_learner: Callable[[], OnlineLearner], X: Sequence[Any], y: Sequence[int], x: Any) -> list[int]:
-    """Return the predictions for x after each beginning of the sample, of 0, 1, ..., m examples.
+def prefix_votes(
+    make_learner: Callable[[], OnlineLearner], X: Sequence[RowsLike], y: Sequence[int], x: RowsLike
+) -> list[int]:
+    """Return the predictions for x after each prefix of the sample, of 0, 1, ..., m examples.
 
     Examples
     --------
@@ -100,32 +102,26 @@ def prefix_votes(make_learner: Callable[[], OnlineLearner], X: Sequence[Any], y:
     >>> prefix_votes(OnlinePerceptron, [[1, 0], [0, 1], [0, 2]], [1, -1, -1], [0, 3])
     [1, 1, -1, -1]
     """
-    m = _checked_sample(X, y)
     learner = make_learner()
     votes = [int(learner.predict(x))]
-    for i in range(m):
-        learner.update(X[i], y[i])
+    for example, label in zip(X, y, strict=True):
+        learner.update(example, label)
         votes.append(int(learner.predict(x)))
     return votes
 
 
-def survival_counts(mistake_times: Any, m: int, slices: str = "voted") -> NDArray[np.int64]:
-    """Return for v_0, v_1, ..., v_k at how many of the time slices each is alive.
+def survival_counts(mistake_times: ArrayLike, m: int, slices: str = "voted") -> NDArray[np.int64]:
+    """Return the number of time slices at which each of v_0, v_1, ..., v_k is alive.
 
     Parameters
     ----------
     mistake_times : int array of shape (k,)
-        When the mistakes were made, counted from 1, rising: v_j is born at the j-th. Of a record's vector c they are
+        Steps of the mistakes, counted from 1, rising: v_j is born at the j-th. For vector c of a record they are
         ``record.time[record.vector == c]``.
     m : int
-        Length of training.
+        Number of steps.
     slices : {"voted", "leave-one-out", "mixture"}, default="voted"
-        Which times count.
-
-    Notes
-    -----
-    Cohen's mixture errs on the sample's examples, as they come, with probability k/m: a vector errs on one of the
-    examples that it is counted for, the last, if another was born there.
+        The times that count.
 
     Examples
     --------
@@ -145,9 +141,3 @@ def survival_counts(mistake_times: Any, m: int, slices: str = "voted") -> NDArra
     born = np.append(0, times)
     ends = np.append(times - 1, m)
     return np.asarray(np.maximum(0, np.minimum(ends, last) - np.maximum(born, first) + 1))
-
-
-def _checked_sample(X: Sequence[Any], y: Sequence[int]) -> int:
-    if len(X) != len(y):
-        raise VotronError(f"A sample has as many labels as examples. Got {len(X)} examples and {len(y)} labels.")
-    return len(X)

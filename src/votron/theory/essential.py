@@ -1,10 +1,10 @@
 """Vapnik's bound for the hyperplane of maximal margin, by its essential support vectors, on small data.
 
-A hyperplane of maximal margin is w = Σ α_i y_i x_i, α ≥ 0, with y f(x) ≥ 1 for every example and ‖w‖ as short as
-possible; its margin is γ = 1/‖w‖. w is unique, α need not be. An example is an *essential* support vector if no such α
-does without it, that is if training without it gives another hyperplane. An example that is not essential is
-classified correctly by the hyperplane trained without it, since that is the same one. So of m + 1 examples at most K,
-the essential ones, are errors of leave-one-out, and by symmetry the expected error after m examples is at most
+A hyperplane of maximal margin is w = Σ α_i y_i x_i, α ≥ 0, with y f(x) ≥ 1 for every example and the least ‖w‖; its
+margin is γ = 1/‖w‖. w is unique, α need not be. An example is an *essential* support vector if training without it
+gives another hyperplane. All others are classified correctly by the hyperplane trained without them, since it is the
+same. So of m + 1 examples at most K, the essential ones, are errors of leave-one-out, and by symmetry the expected
+error after m examples is at most
 
     E[min(K, (r/γ)²)] / (m + 1),
 
@@ -19,8 +19,8 @@ with a threshold    w·x + b (the usual SVM)   the diameter 2R of the smallest s
                                               support vectors, the examples nearest to the hyperplane
 ==================  ========================  ========================================================================
 
-The centre cannot be chosen for planes through the origin, and with a threshold R itself is too little: the notes of
-`EssentialSupport` have the two examples. With one sample's numbers the bound is an estimate, and no guarantee.
+The notes of `EssentialSupport` have examples in which a smaller r would be wrong. With one sample's numbers the bound
+is an estimate, and no guarantee.
 
 References
 ----------
@@ -40,38 +40,26 @@ from scipy.optimize import nnls
 
 from votron._util.types import Floats, Index
 from votron.errors import IndefiniteKernelError, VotronError
-from votron.theory.bounds import count, not_negative, novikoff_bound
-
-__all__ = [
-    "EssentialSupport",
-    "LeftOut",
-    "SeparatingVector",
-    "Sphere",
-    "essential_support_vectors",
-    "separating_vector",
-    "smallest_sphere",
-    "svm_leave_one_out",
-    "vapnik_svm_bound",
-]
+from votron.theory.bounds import count, least_count
 
 MOST = 2000
-"""Examples that are not too many: a problem is solved again for every support vector."""
+"""Most examples: a problem is solved again for every support vector."""
 NOTHING = 1e-4
-"""Margin, beside the radius of the data, below which they pass for inseparable: rounding would decide the rest."""
+"""Margin, relative to the radius of the data, below which they count as inseparable."""
 SLACK = 1e-5
-"""Changes that rounding (to float32, say) may make to a Gram matrix: to its symmetry, and to its least eigenvalue."""
+"""Relative rounding errors (of float32, say) allowed in the symmetry and the least eigenvalue of a Gram matrix."""
 ZERO = 1e-13
-"""Share of all weights that is none."""
+"""Share of all weights that counts as 0."""
 
 
 # -- the sphere -------------------------------------------------------------------------------------------------------
 
 
 class Sphere(NamedTuple):
-    """The smallest sphere around points that are given by their Gram matrix.
+    """The smallest sphere around points.
 
-    The centre is the sum of the points with ``weights``, and ``radius`` the distance of the farthest point from it. No
-    sphere around the points has a smaller radius than ``least``, as these weights prove.
+    The centre is the sum of the points with ``weights``, and ``radius`` the distance of the farthest point from it. The
+    weights prove that no sphere around the points has a smaller radius than ``least``.
 
     Examples
     --------
@@ -85,12 +73,12 @@ class Sphere(NamedTuple):
 
 
 def smallest_sphere(K: ArrayLike) -> Sphere:
-    """Find the smallest sphere around points, wherever its centre, from kernel values of 2,000 points at most.
+    """Find the smallest sphere around at most 2,000 points from their Gram matrix.
 
     Notes
     -----
     The centre is c = Σ λ_i x_i with the λ ≥ 0, Σ λ = 1, for which Σ λ_i K_ii − λᵀKλ is largest. That value is R², and
-    for any other λ it is less, hence a proof that no sphere is smaller; radius and proof agree to about 1e-9.
+    less for any other λ.
 
     Examples
     --------
@@ -124,22 +112,21 @@ def smallest_sphere(K: ArrayLike) -> Sphere:
 
 @dataclass(frozen=True, eq=False)
 class EssentialSupport:
-    """A hyperplane of maximal margin, and the examples that it rests on.
+    """A hyperplane of maximal margin and its support.
 
     Attributes
     ----------
     alpha : array of shape (n,)
-        The coefficients of w = Σ α_i y_i x_i in the expansion that was found; w is unique, this need not be.
+        The coefficients of w = Σ α_i y_i x_i, which need not be unique.
     support, on_margin, essential : int arrays
-        Examples with α > 0 in it; those with y f(x) = 1, which contain the support of every expansion; and those that
-        every expansion needs.
+        Examples with α > 0; those with y f(x) = 1; and those in the support of every expansion of w.
     margin : float
         γ = 1/‖w‖, the maximal margin.
     threshold : bool
         Whether the hyperplane has one.
     extent : float
-        r, the length that the bound sets beside γ. Through the origin the largest ‖x‖ of the essential support
-        vectors, 0 without any; with a threshold the diameter of the smallest sphere around the examples on the margin.
+        r, as in the bound: through the origin the largest ‖x‖ of the essential support vectors, 0 without any; with a
+        threshold the diameter of the smallest sphere around the examples on the margin.
 
     Notes
     -----
@@ -147,14 +134,13 @@ class EssentialSupport:
     (r/γ)². A sphere with another centre would not do: for a positive example at (9, 1) and a negative at (9, −1) γ is
     1, the smallest sphere around them has radius 1, and yet both are errors of leave-one-out.
 
-    With a threshold R itself is too little: of the points −9, −1, 1 and 9 on a line, the first two negative, −1 and 1
+    With a threshold R would be too little: of the points −9, −1, 1 and 9 on a line, the first two negative, −1 and 1
     are both errors of leave-one-out, and γ = R = 1. (Freund & Schapire's summary of the bound has R; Vapnik & Chapelle
-    quote it with the diameter, 2R.) As a bound on the errors of one sample's leave-one-out √2 R is enough, and by the
-    same two points no factor is smaller: leaving out an error p moves w by at most α_p S, S the distance of p from the
-    mean, weighted by α, of the other support vectors of its class, and y f(p) by at most α_p S², which therefore is at
-    least 1. So the weighted variance of a class with k errors is at least 2γ²(k − 1)²/k; those of both classes come to
-    at most 2R² − 2γ²; together, k₊ + k₋ ≤ 2(R/γ)². The sphere has to hold the support vectors of some expansion, not
-    the essential ones alone: a single essential one has R = 0, and may be an error.
+    quote it with the diameter, 2R.) For the errors of one sample's leave-one-out √2 R is enough: leaving out an error p
+    moves w by at most α_p S, S the distance of p from the mean, weighted by α, of the other support vectors of its
+    class, and y f(p) by at most α_p S², which therefore is at least 1. So the weighted variance of a class with k
+    errors is at least 2γ²(k − 1)²/k; those of both classes come to at most 2R² − 2γ²; together, k₊ + k₋ ≤ 2(R/γ)². The
+    sphere has to hold the support vectors of some expansion: a single essential one has R = 0, and may be an error.
 
     Examples
     --------
@@ -176,7 +162,7 @@ class EssentialSupport:
 def essential_support_vectors(
     K: ArrayLike, y: ArrayLike, *, threshold: bool = True, tol: float = 1e-6
 ) -> EssentialSupport:
-    """Find the hyperplane of maximal margin, and the examples that it cannot do without.
+    """Find the hyperplane of maximal margin and its essential support vectors.
 
     Parameters
     ----------
@@ -187,40 +173,31 @@ def essential_support_vectors(
     threshold : bool, default=True
         Planes w·x + b = 0; otherwise w·x = 0, through the origin of feature space.
     tol : float, default=1e-6
-        How far y f(x) may be from 1 and pass for it.
+        How far y f(x) may be from 1 and count as 1.
 
     Notes
     -----
-    An example with α = 0 is not essential. Each of the others is left out in turn: it is essential if the hyperplane
-    trained without it has y f(x) < 1 at it, since otherwise that one is the best with it as well.
-
-    One problem is solved for each support vector: seconds for 200 of them, minutes for 500.
+    Each example with α > 0 is left out in turn: it is essential if the hyperplane trained without it has y f(x) < 1
+    there. That takes seconds for 200 support vectors, minutes for 500.
 
     Examples
     --------
-    Two parallel lines: each of the points is on the margin, and none is essential, since any one can be spared.
+    Two parallel lines: all points are on the margin, and none is essential.
 
     >>> X = np.array([[x, side] for side in (-1.0, 1.0) for x in range(5)])
     >>> found = essential_support_vectors(X @ X.T, np.sign(X[:, 1]))
     >>> len(found.on_margin), len(found.essential), round(found.margin, 9)
     (10, 0, 1.0)
     """
-    if not 0 < tol < 1:
-        raise VotronError(
-            f"The 'tol' parameter of essential_support_vectors must be a number in the range (0, 1). Got {tol!r} "
-            "instead.",
-            parameter="tol",
-        )
     sample = _Sample("essential_support_vectors", K, y, threshold)
     plane = sample.solve()
     on_margin = np.flatnonzero(sample.scores(plane) <= 1 + tol)
     essential = np.flatnonzero((plane.alpha > 0) & (sample.left_out_scores(plane) < 1 - tol))
     gram = np.asarray(K, dtype=np.float64)
-    extent = (
-        2 * smallest_sphere(gram[np.ix_(on_margin, on_margin)]).radius
-        if threshold
-        else math.sqrt(float(np.diagonal(gram)[essential].max(initial=0.0)))
-    )
+    if threshold:
+        extent = 2 * smallest_sphere(gram[np.ix_(on_margin, on_margin)]).radius
+    else:
+        extent = math.sqrt(float(np.diagonal(gram)[essential].max(initial=0.0)))
     return EssentialSupport(
         alpha=plane.alpha / sample.scale,
         support=np.flatnonzero(plane.alpha > 0),
@@ -248,8 +225,8 @@ class SeparatingVector(NamedTuple):
 def separating_vector(K: ArrayLike, y: ArrayLike) -> SeparatingVector | None:
     """Find the vector that separates a small sample through the origin with the largest margin.
 
-    It takes kernel values of 2,000 examples at most and labels +1 and -1, which may all be the same, and returns None
-    if there is no vector with a margin above 1e-4 of the radius.
+    It takes kernel values of at most 2,000 examples and labels +1 and -1, and returns None if there is no vector with a
+    margin above 1e-4 of the radius.
 
     Examples
     --------
@@ -269,11 +246,10 @@ def separating_vector(K: ArrayLike, y: ArrayLike) -> SeparatingVector | None:
 
 
 class LeftOut(NamedTuple):
-    """A hyperplane of maximal margin on each example, when it is trained on the others.
+    """The hyperplanes of maximal margin trained without one example each.
 
-    ``scores`` are y f(x) of each example under the hyperplane trained without it, which has y f(x) = 1 at its own
-    margin; -1 where the others are all of the other class, and the hyperplane has a threshold. ``errors`` are the
-    examples with a score of 0 or less.
+    ``scores`` are y f(x) of each example under the hyperplane trained without it; -1 where the others are all of the
+    other class, and the hyperplane has a threshold. ``errors`` are the examples with a score of 0 or less.
 
     Examples
     --------
@@ -286,16 +262,16 @@ class LeftOut(NamedTuple):
 
 
 def svm_leave_one_out(K: ArrayLike, y: ArrayLike, *, threshold: bool = True) -> LeftOut:
-    """Find the errors of leave-one-out of the hyperplane of maximal margin; K, y and threshold as for its support.
+    """Find the leave-one-out errors of the hyperplane of maximal margin.
 
-    Their share among m + 1 examples is an unbiased estimate of the expected error after m. Each of them is an essential
-    support vector.
+    The parameters are those of `essential_support_vectors`, which all errors are. Their share among m + 1 examples is
+    an unbiased estimate of the expected error after m.
 
     Examples
     --------
     >>> X, y = np.array([[-9.0], [-1.0], [1.0], [2.0]]), np.array([-1, -1, 1, 1])
     >>> left_out = svm_leave_one_out(X @ X.T, y)
-    >>> left_out.scores.round(3).tolist(), left_out.errors  # without -1 the middle is at -4
+    >>> left_out.scores.round(3).tolist(), left_out.errors
     ([9.0, -0.6, 0.333, 2.0], array([1]))
     """
     sample = _Sample("svm_leave_one_out", K, y, threshold)
@@ -306,8 +282,7 @@ def svm_leave_one_out(K: ArrayLike, y: ArrayLike, *, threshold: bool = True) -> 
 def vapnik_svm_bound(m: int, n_essential: float, radius: float | None = None, margin: float | None = None) -> float:
     """Bound the error of the hyperplane of maximal margin: min(K, (r/γ)²)/(m + 1) (Vapnik 1998).
 
-    The bound on the expected error, for independent examples that are separable with probability 1; with one sample's
-    numbers an estimate.
+    It bounds the expected error, for independent examples that are separable with probability 1.
 
     Parameters
     ----------
@@ -316,13 +291,7 @@ def vapnik_svm_bound(m: int, n_essential: float, radius: float | None = None, ma
     n_essential : float
         E[K], K the essential support vectors of m + 1 random examples.
     radius, margin : float, optional
-        r and γ: an `EssentialSupport` has them as ``extent`` and ``margin``. Through the origin r is the largest ‖x‖ of
-        the essential support vectors, with a threshold the diameter of the smallest sphere around the support vectors.
-
-    Notes
-    -----
-    It differs from `vapnik_chervonenkis_bound`, the perceptron's, in what is counted and measured. Strictly, one sample
-    with its m + 1 examples estimates the error after m.
+        r and γ: ``extent`` and ``margin`` of an `EssentialSupport`.
 
     Examples
     --------
@@ -333,21 +302,13 @@ def vapnik_svm_bound(m: int, n_essential: float, radius: float | None = None, ma
     >>> vapnik_svm_bound(len(y) - 1, len(found.essential), found.extent, found.margin)
     0.5
     """
-    if (radius is None) != (margin is None):
-        raise VotronError(
-            "The 'radius' and 'margin' of vapnik_svm_bound go together. "
-            f"Got {'margin' if radius is None else 'radius'} alone instead."
-        )
-    k, m = not_negative("n_essential", n_essential), count("m", m, 1)
-    if radius is not None and margin is not None:
-        k = min(k, novikoff_bound(radius, margin))
-    return k / (m + 1)
+    return least_count("n_essential", n_essential, radius, margin) / (count("m", m, 1) + 1)
 
 
 # -- solving ----------------------------------------------------------------------------------------------------------
 
 OFFSET = 10.0
-"""Length of the constant feature that stands for a free number; the result does not depend on it."""
+"""Length of the constant feature for a free number; the result does not depend on it."""
 SETTLED = 1e-9
 """Step of the free number after which it has converged."""
 
@@ -361,7 +322,7 @@ class _Plane(NamedTuple):
 
 
 class _Sample:
-    """Examples with features made from their Gram matrix, and their hyperplanes of maximal margin."""
+    """Examples as features computed from their Gram matrix, and their hyperplanes of maximal margin."""
 
     def __init__(self, owner: str, K: ArrayLike, y: ArrayLike, threshold: bool, *, both: bool = True) -> None:
         matrix = _checked_gram(owner, K)
@@ -369,20 +330,19 @@ class _Sample:
         self.features, self.scale = _features(matrix, centred=self.threshold)
 
     def solve(self) -> _Plane:
-        """Return the hyperplane of all examples, or refuse them."""
         plane = self.find()
         if plane is None:
             which = "with a threshold" if self.threshold else "through the origin"
             raise VotronError(
                 f"The examples of {self.owner} must be separable by a hyperplane {which} in feature space, with "
-                f"a margin above {NOTHING:g} of their radius: take another kernel. Got none."
+                f"a margin above {NOTHING:g} of their radius."
             )
         return plane
 
     def find(self, rows: Index | slice = slice(None), b: float = 0.0) -> _Plane | None:
-        """Return the hyperplane of some examples, or None if there is none with a margin to speak of.
+        """Return the hyperplane of some examples, or None.
 
-        With a threshold, ‖w‖² + (b − b₀)²/OFFSET² is minimised with b₀ the last b: no b is penalised in the end.
+        With a threshold, ‖w‖² + (b − b₀)²/OFFSET² is minimised with b₀ the last b, so no b is penalised in the end.
         """
         X, y = self.features[rows], self.y[rows]
         if not self.threshold:
@@ -435,11 +395,8 @@ def _shortest(G: Floats, h: Floats) -> tuple[Floats, Floats] | None:
 
 
 def _features(K: Floats, centred: bool) -> tuple[Floats, float]:
-    """Return rows with this Gram matrix, the longest of length 1, and the squared length that it had.
-
-    What needs no origin has it at the mean, where rounding matters least.
-    """
-    if centred:
+    """Return rows with this Gram matrix, scaled to lengths of at most 1, and the square of the scale."""
+    if centred:  # the origin does not matter, and at the mean rounding is least
         mean = K.mean(axis=0)
         K = K - mean - mean[:, None] + mean.mean()
     scale = float(np.diagonal(K).max())
@@ -450,18 +407,15 @@ def _features(K: Floats, centred: bool) -> tuple[Floats, float]:
     return vectors[:, some] * np.sqrt(values[some]), scale
 
 
-# -- what comes in ----------------------------------------------------------------------------------------------------
+# -- validation -------------------------------------------------------------------------------------------------------
 
 
 def _checked_gram(owner: str, K: ArrayLike) -> Floats:
+    must = f"The 'K' parameter of {owner} must be a square matrix, the kernel values of examples with each other"
     given = np.asarray(K)
     if given.dtype.kind not in "buif":
-        raise VotronError(
-            f"The 'K' parameter of {owner} must be numbers. Got dtype {given.dtype} instead.",
-            parameter="K",
-        )
+        raise VotronError(f"{must}. Got dtype {given.dtype} instead.", parameter="K")
     matrix: Floats = given.astype(np.float64)
-    must = f"The 'K' parameter of {owner} must be a square matrix, the kernel values of examples with each other"
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not len(matrix):
         raise VotronError(f"{must}. Got shape {matrix.shape} instead.", parameter="K")
     if len(matrix) > MOST:
@@ -475,25 +429,16 @@ def _checked_gram(owner: str, K: ArrayLike) -> Floats:
     lowest = float(np.linalg.eigvalsh(matrix)[0])
     if lowest < -SLACK * size:
         raise IndefiniteKernelError(
-            f"The 'K' parameter of {owner} must be positive semi-definite, as kernel values are. Got the "
-            f"eigenvalue {lowest:g} instead.",
-            parameter="K",
+            f"{must}, and positive semi-definite. Got the eigenvalue {lowest:g} instead.", parameter="K"
         )
     return matrix
 
 
 def _checked_labels(owner: str, y: ArrayLike, n: int, both: bool) -> Floats:
     labels = np.asarray(y)
+    must = f"The 'y' parameter of {owner} must be labels +1 and -1{', both of them' if both else ''}"
     if labels.shape != (n,):
-        raise VotronError(
-            f"The 'y' parameter of {owner} must have a label for each of the {n} examples. Got shape "
-            f"{labels.shape} instead.",
-            parameter="y",
-        )
+        raise VotronError(f"{must}, for {n} examples. Got shape {labels.shape} instead.", parameter="y")
     if not np.isin(labels, (-1, 1)).all() or len(np.unique(labels)) < 1 + both:
-        wanted = "+1 and -1, both of them" if both else "+1 and -1"
-        raise VotronError(
-            f"The 'y' parameter of {owner} must be labels {wanted}. Got {np.unique(labels)[:3].tolist()} instead.",
-            parameter="y",
-        )
+        raise VotronError(f"{must}. Got {np.unique(labels)[:3].tolist()} instead.", parameter="y")
     return labels.astype(np.float64)

@@ -1,4 +1,4 @@
-"""Margins in feature space: how far examples are from the plane of a vector, a model's own or one to compare it with.
+"""Margins in feature space: the distances of examples from the plane of a vector.
 
 Definitions (Graepel, Herbrich & Williamson, definitions 2 and 3), for a vector w and examples (x, y):
 
@@ -18,13 +18,11 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
-from votron._util.resources import team
-from votron._util.types import Array, Estimator, Floats, Labels, Rows, RowsLike
-from votron.blocks import expansion_scores
+from votron._util.types import Array, Classes, Estimator, Floats, Labels, Rows, RowsLike
 from votron.errors import VotronError
 from votron.kernels import Kernel
 from votron.kernels.base import is_precomputed
@@ -33,16 +31,17 @@ from votron.theory.evidence.wrapped import unwrapped
 __all__ = ["Margins", "margins"]
 
 VECTORS = ("last", "average")
-"""The vectors of a model that can have margins."""
 AUTO_ROWS = 5_000
 """Examples up to which "auto" takes the adatron, which then needs seconds."""
 AUTO_SWEEPS = 20_000
-"""Passes that it may take where it is not known whether there is a margin at all."""
+"""Passes it may take where the data may be inseparable."""
+Comparators: TypeAlias = str | Iterable[str | Estimator]
+"""Vectors to compare with, as `votron.certify` takes them."""
 
 
 @dataclass(frozen=True, eq=False)
 class Margins:
-    """Vectors and examples as feature space sees them, and the margins of the one on the other.
+    """The margins of vectors on examples, in feature space.
 
     Attributes
     ----------
@@ -74,7 +73,7 @@ class Margins:
     def each(self) -> Floats:
         """Y (w·x) / ‖w‖ for every example and vector; 0 for a vector of length 0."""
         some = self.lengths > 0
-        # ‖w‖ is a sum that may cancel; but |w·x| ≤ ‖w‖ ‖x‖ says what it is at least
+        # ‖w‖ is a sum that may cancel, but |w·x| ≤ ‖w‖ ‖x‖ gives a lower limit
         least = (np.abs(self.scores[some]) / self.lengths[some, None]).max(axis=0, initial=0.0)
         norms = np.maximum(self.norms, least)
         return np.asarray(self.signs * self.scores / np.where(norms > 0, norms, np.inf))
@@ -97,18 +96,16 @@ class Margins:
 
 
 def margins(model: Estimator, X: RowsLike, y: Labels, *, vector: str = "last") -> Margins:
-    """Return the margins of a fitted model's vectors on data.
+    """Return the margins of a fitted model's vectors on data, of each class against the rest.
 
-    Per vector: two classes have one, for the second of them. Of classes that were trained together too it is each
-    against the rest; the margin of all as one is in the certificate.
+    Two classes have one vector, for the second of them.
 
     Parameters
     ----------
     model : VotedPerceptronClassifier, AveragedPerceptronClassifier or KernelAdatronClassifier
         The fitted model, or a Pipeline or search around one.
     X, y : data and labels
-        Of the training data, for what the theory says about training. With ``kernel="precomputed"`` the square matrix
-        of the training examples.
+        Mostly the training data. With ``kernel="precomputed"`` the square matrix of the training examples.
     vector : {"last", "average"}, default="last"
         The final vector of each class, or the average of its vectors. The adatron has its one vector.
 
@@ -139,10 +136,9 @@ def margins(model: Estimator, X: RowsLike, y: Labels, *, vector: str = "last") -
 
 
 def lengths_of(kernel: Kernel, rows: Rows) -> tuple[Floats, Floats]:
-    """Return ‖x‖ in feature space for each row, and what its scores lack as a factor.
+    """Return ‖x‖ in feature space for each row, and a factor for its scores.
 
-    Scores by a normalised precomputed kernel lack 1 / √K(x, x): of rows to predict it is not known. Of the training
-    examples' own matrix it is.
+    Scores by a normalised precomputed kernel lack 1 / √K(x, x), which is known only for the training examples.
     """
     if not is_precomputed(kernel):
         return np.sqrt(kernel.diag(rows)), np.ones(rows.shape[0])
@@ -161,104 +157,51 @@ def lengths_of(kernel: Kernel, rows: Rows) -> tuple[Floats, Floats]:
 # -- vectors to compare with ------------------------------------------------------------------------------------------
 
 
-class Comparators:
-    """Candidates for u, given training data in a kernel's feature space.
+def comparator_margins(
+    comparators: Comparators,
+    separable: bool,
+    *,
+    kernel: Kernel,
+    rows: Rows,
+    labels: Labels,
+    classes: Classes,
+    maximize: Callable[..., Margins],
+) -> dict[str, Floats]:
+    """Return y (u·x), ‖u‖ = 1, for each comparator by name.
 
-    ``maximize`` finds the margins of the vectors of maximal margin; it may be given C for the soft ones.
+    ``separable`` says that the data are known to be so; ``maximize`` finds maximal margins, soft ones if it is given C.
     """
 
-    def __init__(
-        self,
-        kernel: Kernel,
-        rows: Rows,
-        labels: Labels,
-        *,
-        classes: Array,
-        signs: Array,
-        n_threads: int,
-        maximize: Callable[..., Margins],
-    ) -> None:
-        self.kernel, self.rows, self.labels, self.classes, self.signs = kernel, rows, labels, classes, signs
-        self.n_threads, self._maximize = n_threads, maximize
-
-    def margins(self, comparators: Any, separable: bool) -> dict[str, Floats]:
-        """Return y (u·x), ‖u‖ = 1, for each comparator by name; ``separable`` says that the data are known to be so."""
-        if isinstance(comparators, str) and comparators == "auto":
-            if self.rows.shape[0] > AUTO_ROWS:
-                return {}
-            hard = self._maximize(**({} if separable else {"max_sweeps": AUTO_SWEEPS}))
-            found = {"adatron": hard.each}
-            if (hard.unnormalized <= 0).any() and math.isfinite(self._soft_limit()):
-                found["svm"] = self._soft().each
-            return found
-        if isinstance(comparators, str) or not (comparators is None or isinstance(comparators, Iterable)):
-            comparators = [comparators]
-        found = {}
-        for entry in () if comparators is None else comparators:
-            name, made = self._one(entry)
-            found[name if name not in found else f"{name} {len(found) + 1}"] = made.each
-        return found
-
-    def _one(self, entry: Any) -> tuple[str, Margins]:
-        if isinstance(entry, str) and entry == "adatron":
-            return entry, self._maximize()
-        if isinstance(entry, str) and entry == "svm":
-            return entry, self._soft()
-        if hasattr(entry, "_in_feature_space"):
-            theirs = entry._kernel_of_space()
-            if theirs != self.kernel:
-                raise VotronError(
-                    f"The 'comparators' of certify must have the model's kernel, {self.kernel!r}. Got {entry!r} "
-                    f"with {theirs!r} instead.",
-                    parameter="comparators",
-                )
-            if not np.array_equal(entry.classes_, self.classes):
-                raise VotronError(
-                    f"The 'comparators' of certify must have the model's classes. Got {len(entry.classes_)} others "
-                    f"with {entry!r} instead.",
-                    parameter="comparators",
-                )
-            return type(entry).__name__, entry._in_feature_space(self.rows, self.labels, "last")
-        machines = getattr(entry, "estimators_", [entry])  # of a OneVsRestClassifier
-        if all(hasattr(machine, "dual_coef_") and hasattr(machine, "support_") for machine in machines):
-            return type(machines[0]).__name__, self._expansion(entry, machines)
-        raise VotronError(
-            "The 'comparators' of certify must be 'auto', 'adatron', 'svm', or fitted models with support "
-            f"vectors. Got {entry!r} instead.",
-            parameter="comparators",
-        )
-
-    def _soft_limit(self) -> float:
+    def soft_limit() -> float:
         """Return C = 1/R², which is 1 for examples of length 1."""
-        longest = float(lengths_of(self.kernel, self.rows)[0].max())
-        return (1.0 / longest) * (1.0 / longest)
+        inverse = 1.0 / float(lengths_of(kernel, rows)[0].max())
+        return inverse * inverse
 
-    def _soft(self) -> Margins:
-        return self._maximize(C=self._soft_limit())
-
-    def _expansion(self, entry: Any, machines: list[Any]) -> Margins:
-        """Return the margins of machines with support vectors among the rows; their thresholds are left out."""
-        n = self.rows.shape[0]
-        if len(machines) != self.signs.shape[1] or not np.array_equal(entry.classes_, self.classes):
+    if isinstance(comparators, str) and comparators == "auto":
+        if rows.shape[0] > AUTO_ROWS:
+            return {}
+        hard = maximize() if separable else maximize(max_sweeps=AUTO_SWEEPS)
+        found = {"adatron": hard.each}
+        if (hard.unnormalized <= 0).any() and math.isfinite(soft_limit()):
+            found["svm"] = maximize(C=soft_limit()).each
+        return found
+    found = {}
+    for entry in [comparators] if isinstance(comparators, str) else comparators:
+        if isinstance(entry, str) and entry in ("adatron", "svm"):
+            name, made = entry, maximize() if entry == "adatron" else maximize(C=soft_limit())
+        elif not isinstance(entry, str) and hasattr(entry, "_in_feature_space"):
+            if entry._kernel_of_space() != kernel or not np.array_equal(entry.classes_, classes):
+                raise VotronError(
+                    f"The 'comparators' of certify must have the model's kernel, {kernel!r}, and its classes. Got a "
+                    f"{type(entry).__name__} with others instead.",
+                    parameter="comparators",
+                )
+            name, made = type(entry).__name__, entry._in_feature_space(rows, labels, "last")
+        else:
             raise VotronError(
-                f"A support vector machine among the 'comparators' of certify must have one vector for each of the "
-                f"model's {self.signs.shape[1]}: for more than two classes, take OneVsRestClassifier. Got {entry!r} "
-                "instead."
-            )
-        if any(machine.shape_fit_[0] != n for machine in machines):
-            raise VotronError(
-                f"The 'comparators' of certify must be trained on the same {n} examples as the model.",
+                "The 'comparators' of certify must be 'auto', 'adatron', 'svm' or fitted classifiers of Votron. Got "
+                f"{entry!r} instead.",
                 parameter="comparators",
             )
-        lengths, factor = lengths_of(self.kernel, self.rows)
-        products = self.kernel.products_for(self.rows)
-        scores, norms = np.empty((n, len(machines))), np.empty(len(machines))
-        with team(self.n_threads) as threads:
-            for c, machine in enumerate(machines):
-                support = np.asarray(machine.support_, dtype=np.int64)
-                kept = products.keep(self.rows, support)
-                weights = machine.dual_coef_
-                weights = np.asarray(weights.toarray() if hasattr(weights, "toarray") else weights, dtype=np.float64)
-                scores[:, c] = factor * expansion_scores(self.kernel, kept, support, weights, self.rows, threads)[:, 0]
-                norms[c] = np.sqrt(max(0.0, float((weights[0] * factor[support]) @ scores[support, c])))
-        return Margins(scores, self.signs, norms, lengths)
+        found[name if name not in found else f"{name} {len(found) + 1}"] = made.each
+    return found

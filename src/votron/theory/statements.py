@@ -3,17 +3,14 @@
 Three kinds:
 
 fact        about the mistakes of the run itself: true for every run, so the certificate checks it against the record
-guarantee   about the error on examples to come: fails with probability δ at most, over the draw of the sample
+guarantee   about the error on new examples: fails with probability δ at most, over the draw of the sample
 estimate    a bound on an expected error, with the numbers of this one run in place of expectations
 
-Several classes are one against the rest. A statement is about one vector; all of them together err at most as often as
-their errors add up to (a union bound), each guarantee at δ divided by their number. Where a theorem needs no more than
-the count of steps with a mistake, or of examples in the support, it holds for all vectors together as for one, since
-they saw the same examples at the same steps: with the steps at which *any* vector erred, or the examples on which any
-depends. That is much better than the sum.
-
-Classes that were trained together are one vector from the start (`votron.theory.evidence.weights`), with labels for
-signs: what rests on counting updates, on their support or on margins by which updates are counted holds for it.
+Several classes are one against the rest. A statement is about one vector, and a union bound adds up the errors of all,
+each guarantee at δ divided by their number. A theorem that only counts steps with a mistake, or examples in the
+support, holds for all vectors together, with the steps at which *any* vector erred, or the examples on which any
+depends. That is much better than the sum. Classes that were trained together are one vector from the start
+(`votron.theory.evidence.weights`).
 """
 
 from __future__ import annotations
@@ -21,12 +18,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
 from votron._util.registry import Registry
-from votron._util.types import Index
+from votron._util.types import Floats, Index
 from votron.errors import VotronError
 from votron.theory.bounds import (
     ROUNDING,
@@ -46,46 +43,40 @@ from votron.theory.bounds import (
 )
 from votron.theory.evidence import AVERAGE, LAST, MAXIMAL, MEAN_RANDOM, ONE_RANDOM, ONE_VOTE, Assumption, Evidence
 
-__all__ = ["ESTIMATE", "FACT", "GUARANTEE", "STATEMENTS", "Statement", "register_bound"]
-
 Kind = Literal["fact", "guarantee", "estimate"]
 Quantity = Literal["mistakes", "support", "error"]
 FACT: Kind = "fact"
 GUARANTEE: Kind = "guarantee"
 ESTIMATE: Kind = "estimate"
 PLAIN, OWN_WEIGHTS, ANY_VECTOR = ("unweighted",), ("weights fixed",), ()
-"""What a bound wants in addition of a model whose mistakes were weighted, by its proof:
+"""Additional assumptions if mistakes were weighted, depending on the proof:
 
-PLAIN         it adds up updates of weight 1, as all do that lead to (R/γ)²: with weights nothing is claimed
-OWN_WEIGHTS   it holds for every on-line learner, or for every vector that the support determines, with the weight as a
-              part of the example: as long as it does not depend on other examples
-ANY_VECTOR    it speaks of a vector and its margin, however it was found
+PLAIN         it adds up updates of weight 1, as all proofs of (R/γ)² do
+OWN_WEIGHTS   it holds for every online learner, or for every vector that the support determines, if the weight is a
+              part of the example
+ANY_VECTOR    it is about a vector and its margin, however it was found
 """
 
 Value = tuple[float, str]
-"""A value, NaN where there is none, and a remark on where it comes from, or why there is none."""
+"""A value, or NaN, and a remark on where it comes from, or why there is none."""
 
 
 @dataclass(frozen=True)
 class Statement:
-    """A theorem, ready to be applied to a run.
+    """A theorem that can be applied to a run.
 
     Attributes
     ----------
-    name, formula : str
-        Whose it is, and what it says.
-    kind, quantity : str
+    name, formula, kind, quantity, predictor : str
         See `votron.theory.Bound`.
-    predictor : str
-        The predictor it is about; empty for facts.
     wants : tuple of str
         Names of its assumptions.
     value : callable
-        The value for one vector of a run, and a remark.
+        Returns the value for one vector of a run, and a remark, from `Evidence`, the vector's number and δ.
     joint : bool
         Whether it holds for several vectors together as for one.
     if_weighted : tuple of str
-        Names of assumptions that it has in addition if mistakes were weighted: `PLAIN`, unless its proof says more.
+        Names of additional assumptions if mistakes were weighted: `PLAIN`, unless the proof covers more.
 
     Examples
     --------
@@ -104,69 +95,54 @@ class Statement:
     if_weighted: tuple[str, ...] = PLAIN
 
     def together(self, evidence: Evidence, delta: float) -> Value | None:
-        """Return the value for all vectors as one predictor, where there are several and it holds for them so."""
+        """Return the value for several vectors as one predictor, if the theorem holds for them."""
         if evidence.together is None or not self.joint:
             return None
         return self.value(replace(evidence, runs=(evidence.together,)), 0, delta)
 
     def assumptions(self, evidence: Evidence) -> tuple[Assumption, ...]:
-        """Return what it wants, and whether the run has it."""
+        """Return the assumptions, and whether they hold for the run."""
         wants = [*self.wants, *(self.if_weighted if evidence.weighted else ())]
         if self.quantity == "error":
             wants += ["labels known"] * (len(evidence.runs) > 1 or evidence.trained_jointly)
             wants += ["K(x, x) > 0"] * bool(evidence.left_out)
         found = [each for name in wants for each in _assumptions(name, evidence, self.predictor)]
-        return (*found, *evidence.around)
+        return (*found, *evidence.always)
 
 
 def statements_for(evidence: Evidence) -> tuple[Statement, ...]:
-    """Return the statements that speak of a perceptron's run, or of the vector of maximal margin."""
+    """Return the statements about a perceptron, or about the vector of maximal margin."""
     found = [s for s in (*STATEMENTS, *REGISTERED_BOUNDS.values()) if (s.predictor == MAXIMAL) != evidence.by_mistakes]
-    if evidence.by_mistakes and evidence.uses != LAST:
-        found.insert(0, replace(OWN, predictor=evidence.uses))
+    if evidence.by_mistakes and evidence.predictor != LAST:
+        found.insert(0, replace(OWN, predictor=evidence.predictor))
     return tuple(found)
 
 
 def _assumptions(name: str, evidence: Evidence, predictor: str) -> list[Assumption]:
-    """Return what is known of an assumption: by the history, or else by the numbers."""
+    """Return an assumption as the history decides it, or else the numbers."""
     known = [each for each in evidence.assumptions if each.name == name]
     if known:
         return known
-    if name == "its rule":
-        return [_right_predictor(evidence, predictor)]
     consistent = all(run.consistent for run in evidence.runs)
+    mine = evidence.predictor == predictor
+    other = "" if mine else f", not by the {predictor}"
+    claim = ": your claim"
+    longer = "" if evidence.lengths_known else claim
     found: dict[str, tuple[bool | None, str]] = {
-        "i.i.d.": (None, "examples are drawn independently from one distribution: your claim"),
+        "i.i.d.": (None, f"examples are drawn independently from one distribution{claim}"),
+        "its rule": (mine, f"the model predicts by the {evidence.predictor}{other}"),
         "τ = 0": (evidence.tau == 0, f"updates were made up to a margin of τ = {evidence.tau:g}"),
         "consistent": (consistent, f"the final vectors {'do not err' if consistent else 'err'} on training examples"),
-        "unit length": (
-            evidence.unit_length,
-            "examples have length 1" if evidence.unit_length else "examples have lengths other than 1",
-        ),
-        "draws": (
-            None,
-            "the hash of a row and the seed is as good as a draw for each row, by a seed that these data did not "
-            "choose: not verified",
-        ),
-        "labels known": (None, "new rows have no label that training did not have: your claim"),
-        "K(x, x) > 0": (
-            False,
-            f"{evidence.left_out} rows of length 0 were left out, and of such examples nothing is said",
-        ),
-        "R known": (
-            True if evidence.lengths_known else None,
-            "no new example is longer than R" + ("" if evidence.lengths_known else ": your claim"),
-        ),
+        "unit length": (evidence.unit_length, f"examples {'have' if evidence.unit_length else 'do not have'} length 1"),
+        "draws": (None, "the hash of a row and the seed is as good as a random draw for each row: not verified"),
+        "labels known": (None, f"new rows have no label that training did not have{claim}"),
+        "K(x, x) > 0": (False, f"{evidence.left_out} rows of length 0 were left out, and the bound ignores such rows"),
+        "R known": (evidence.lengths_known or None, f"no new example is longer than R{longer}"),
     }
     holds, because = found.get(name, (False, f"nothing is known of {name!r} for such a model"))
-    change = "" if holds else evidence.switches.get(name, "")
+    switch = predictor if name == "its rule" else name
+    change = "" if holds else evidence.switches.get(switch, "")
     return [Assumption(name, holds, because, change, name == "K(x, x) > 0", name == "consistent")]
-
-
-def _right_predictor(evidence: Evidence, predictor: str) -> Assumption:
-    mine = evidence.uses == predictor
-    because = f"the model predicts by the {evidence.uses}" + ("" if mine else f", not by the {predictor}")
-    return Assumption("its rule", mine, because, "" if mine else evidence.switches.get(predictor, ""))
 
 
 # -- mistakes ---------------------------------------------------------------------------------------------------------
@@ -192,15 +168,15 @@ def _inseparable(evidence: Evidence, c: int, delta: float) -> Value:
 
 def _least_inseparable(evidence: Evidence, c: int, times: int) -> tuple[float, str, str, float]:
     """Return the least ((R + D)/γ)² over candidates and γ, where it comes from, and the candidate and γ themselves."""
-    if (c, times) in evidence.known:
-        return evidence.known[c, times]
+    if (c, times) in evidence.cache:
+        return evidence.cache[c, times]
     radius = evidence.radius * evidence.stretch
     found = [(best_inseparable_bound(each[:, c], radius, times), name) for name, each in evidence.candidates.items()]
     best, name = min(found, key=lambda pair: pair[0].bound)
     remark = f"γ = {best.margin:.3g}, D = {best.deviation:.3g} of {name}"
     remark = "no γ says more than their number" if math.isinf(best.margin) else remark
-    evidence.known[c, times] = best.bound, remark, name, best.margin
-    return evidence.known[c, times]
+    evidence.cache[c, times] = best.bound, remark, name, best.margin
+    return evidence.cache[c, times]
 
 
 def _inseparable_mistakes(evidence: Evidence, c: int, delta: float) -> Value:
@@ -210,10 +186,10 @@ def _inseparable_mistakes(evidence: Evidence, c: int, delta: float) -> Value:
     return _of_mistakes(evidence, c, run.wrong, run.times, evidence.presentations)
 
 
-def _of_mistakes(evidence: Evidence, c: int, rows: Index, times: Any, presentations: int) -> Value:
+def _of_mistakes(evidence: Evidence, c: int, rows: Index, times: Index | Floats, presentations: int) -> Value:
     """Return ((R + D)/γ)² with R and D of the mistakes only, for the γ and u that are best over all presentations.
 
-    As γ grows it falls to the number of mistakes itself: its infimum says nothing that counting does not.
+    The infimum over γ would be the number of mistakes itself.
     """
     _, _, name, gamma = _least_inseparable(evidence, c, presentations)
     if not len(rows):
@@ -459,17 +435,16 @@ STATEMENTS: tuple[Statement, ...] = (
         if_weighted=ANY_VECTOR,
     ),
 )  # fmt: skip
-"""All of them, by the predictor they speak of."""
 
 OWN = Statement(
     "(7) with errors", "kl(errors/(m−d) ‖ ·) as in (7)", GUARANTEE, "error", "",
     ("i.i.d.", "kernel fixed", "planned end"), _own_rule, True, if_weighted=OWN_WEIGHTS,
 )  # fmt: skip
-"""The bound for whatever rule the model has, since the support determines all of its vectors."""
+"""The bound for the model's own rule, since the support determines all of its vectors."""
 
 
-def _admitted(statement: Any) -> tuple[str, Statement]:
-    """Return a bound's name and the bound, or refuse what is none, or has the name of one of Votron's."""
+def _admitted(statement: object) -> tuple[str, Statement]:
+    """Return a bound's name and the bound, or refuse it."""
     if not isinstance(statement, Statement):
         raise VotronError(f"A bound to register must be a Statement. Got {statement!r} instead.")
     if statement.kind not in get_args(Kind) or statement.quantity not in get_args(Quantity):
@@ -482,22 +457,21 @@ def _admitted(statement: Any) -> tuple[str, Statement]:
     return statement.name, statement
 
 
-def _origin(statement: Statement) -> Any:
-    """Return where a bound's function is defined; a lambda is none but itself."""
-    value: Any = statement.value
-    named = "<lambda>" not in getattr(value, "__qualname__", "<lambda>")
-    return (value.__module__, value.__qualname__) if named else id(value)
+def _origin(statement: Statement) -> object:
+    """Return where a bound's function is defined, to tell a bound that is registered again from another."""
+    value = statement.value
+    name = getattr(value, "__qualname__", "<lambda>")
+    return id(value) if "<lambda>" in name else (value.__module__, name)
 
 
 REGISTERED_BOUNDS: Registry[Statement] = Registry("bound", "votron.bounds", _admitted, _origin)
-"""Those from outside the package, by name."""
+"""Bounds from outside the package, by name."""
 
 
 def register_bound(statement: Statement) -> Statement:
-    """Add a `Statement` to every certificate that is made from now on, and return it.
+    """Add a `Statement` to all certificates from now on, and return it.
 
-    A package that brings bounds names them as entry points of the group ``votron.bounds``; then ``votron certify
-    --bound NAME`` finds them.
+    A package can name its bounds as entry points of the group ``votron.bounds``, for ``votron certify --bound NAME``.
 
     Examples
     --------

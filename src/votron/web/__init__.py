@@ -19,7 +19,7 @@ __all__ = ["export_lecture", "pieces", "play"]
 def pieces(
     model: Estimator = None, title: str = "your model", X: RowsLike = None, y: Labels = None, *, raw: bool = True
 ) -> list[Piece]:
-    """Return what the page shows: bundled models, and one of yours.
+    """Return what the page shows: bundled models that are trained when `play` begins, and one of yours at the end.
 
     Parameters
     ----------
@@ -31,11 +31,6 @@ def pieces(
         What to measure its errors on.
     raw : bool, default=True
         Whether these rows are the data themselves, such as pixels, and not what an encoder makes of them.
-
-    Returns
-    -------
-    list of Piece
-        Models that are trained when `play` begins; yours is the last.
 
     Examples
     --------
@@ -66,12 +61,6 @@ def play(shown: list[Piece], **how: Any) -> None:
         from votron.web import pieces, play
         play(pieces(model, "my model", X_test, y_test), port=8000, open_browser=True)
 
-    Where it cannot listen, it says so:
-
-    >>> from votron.web import play
-    >>> play([], host="203.0.113.1")
-    Traceback (most recent call last):
-    votron.errors.VotronError: Cannot listen on 203.0.113.1 port 0: ...
     """
     from votron.web._server import serve
 

@@ -18,7 +18,7 @@ from fastapi.staticfiles import StaticFiles
 from votron import __version__
 from votron._util.types import Params
 from votron.errors import VotronError
-from votron.online.plane_game import LongestGame, PlaneRules
+from votron.online.plane_game import LongestGame
 from votron.web import _digit as digits
 from votron.web._game import PlaneGame, RuleBrokenError, field_of
 from votron.web._games import Games
@@ -54,7 +54,7 @@ STATIC = Path(__file__).parent / "static"
 _REFUSALS: dict[int | str, Params] = {
     404: {"model": Refusal, "description": "There is no such game or run."},
     409: {"model": Refusal, "description": "A rule of the game forbids it; the sentence says which."},
-    503: {"model": Refusal, "description": "Not now: too many games, or still being trained."},
+    503: {"model": Refusal, "description": "Not now: still being trained."},
 }
 Id = Annotated[GameId, InPath()]
 RunId = Annotated[str, InPath(pattern="^[a-z]{1,16}$")]
@@ -64,7 +64,7 @@ def make_app(workshop: Workshop, limits: Limits | None = None) -> FastAPI:
     """Return the application, without the guard before it."""
     limits = limits or Limits()
     app = FastAPI(title="Votron", version=__version__, openapi_url="/api/openapi.json", docs_url=None, redoc_url=None)
-    app.state.games = Games(limits)
+    app.state.games = Games(limits.games)
     _add_games(app, app.state.games, limits)
     _add_runs(app, workshop)
     _add_digit(app, workshop)
@@ -147,7 +147,7 @@ def _add_games(app: FastAPI, games: Games, limits: Limits) -> None:
     @app.delete("/api/games/{game}", status_code=204)
     async def end(game: Id) -> None:
         """Forget a game."""
-        games.end(game)
+        games.pop(game, None)
 
     @app.get("/api/games/{game}/field", responses=_REFUSALS)
     async def field(
@@ -162,11 +162,8 @@ def _add_games(app: FastAPI, games: Games, limits: Limits) -> None:
         rules = games[game].rules
         if rules is None:
             raise RuleBrokenError("u", "Without a u, γ and R there is no bound to reach.")
-        return await run_in_threadpool(_par, rules)
-
-
-def _par(rules: PlaneRules) -> Par:
-    return Par(mistakes=LongestGame(rules).count(), bound=int(rules.bound + 1e-9))
+        mistakes = await run_in_threadpool(LongestGame(rules).count)
+        return Par(mistakes=mistakes, bound=int(rules.bound + 1e-9))
 
 
 # -- the run ----------------------------------------------------------------------------------------------------------
@@ -194,15 +191,8 @@ def _add_runs(app: FastAPI, workshop: Workshop) -> None:
     async def list_runs() -> list[RunTitle]:
         """List the runs, and how far those are that are being trained."""
         return [
-            RunTitle(
-                id=p.id,
-                title=p.title,
-                kind=p.kind,
-                ready=p.trained is not None,
-                progress=p.progress,
-                problem=p.problem,
-            )
-            for p in workshop.pieces.values()
+            RunTitle(**{name: getattr(piece, name) for name in RunTitle.model_fields})
+            for piece in workshop.pieces.values()
         ]
 
     @app.get("/api/runs/{run}", responses=_REFUSALS)

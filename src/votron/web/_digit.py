@@ -8,12 +8,11 @@ get the first treatment in their own size.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import ndimage
 
-from votron._util.types import Floats, RowsLike
+from votron._util.types import Floats, RowsLike, Scores
 from votron.record import labels_of
 from votron.rules import RULES
 from votron.web._run import encoded, encoded_pixels
@@ -22,8 +21,6 @@ from votron.web._workshop import Trained
 
 __all__ = ["PAD", "answer", "as_seen", "sample"]
 
-Floats = Floats
-
 PAD = 28
 MOST_BIRTHS = 200
 MOST_REASONS = 10
@@ -31,11 +28,9 @@ _SMALL = 16
 """Images below this side are counts of dark pixels in blocks, as scikit-learn's digits are."""
 
 
-def as_seen(pixels: Any, shape: tuple[int, int], top: float) -> Floats:
+def as_seen(pixels: ArrayLike, shape: tuple[int, int], top: float) -> Floats:
     """Return a drawing as an image of a data set: cropped, scaled, in the middle, of the right size and brightness."""
     image = np.asarray(pixels, dtype=np.float64).reshape(PAD, PAD) / 255.0
-    if not image.any():
-        return np.zeros(shape[0] * shape[1])
     rows, columns = (np.flatnonzero(image.max(axis=axis) > 0.05) for axis in (1, 0))
     if not (len(rows) and len(columns)):
         return np.zeros(shape[0] * shape[1])
@@ -84,7 +79,7 @@ def sample(trained: Trained, seed: int) -> Sample:
     return Sample(pixels=np.round(255 * image).astype(int).ravel().tolist(), label=str(trained.y[i]))
 
 
-def answer(trained: Trained, pixels: Any) -> DigitAnswer:
+def answer(trained: Trained, pixels: ArrayLike) -> DigitAnswer:
     """Return what a model says of a drawing, by all rules."""
     assert trained.shape is not None
     model = trained.model
@@ -111,7 +106,7 @@ def answer(trained: Trained, pixels: Any) -> DigitAnswer:
     )
 
 
-def _per_class(scores: Any) -> Floats:
+def _per_class(scores: Scores) -> Floats:
     """Return scores with a column for each class; the one score of two classes is the second's."""
     each = np.asarray(scores, dtype=np.float64)
     return each if each.ndim == 2 and each.shape[1] > 1 else np.stack([-each.reshape(-1), each.reshape(-1)], axis=1)

@@ -26,8 +26,6 @@ from votron.web._schemas import Field2D, Limits, Move, Prediction, Proof, RoundP
 
 __all__ = ["EXTENT", "PlaneGame", "RuleBrokenError", "field_of"]
 
-Floats = Floats
-
 EXTENT = 1.6
 """Half the side of the board."""
 
@@ -212,7 +210,7 @@ class _Accounts:
         return math.sqrt(max((r.radius2 for r in self.rounds), default=0.0))
 
     @cached_property
-    def found(self) -> Any:
+    def found(self) -> tuple[Floats, Floats, float] | None:
         """What separates the examples of a free game, if anything does."""
         keys: dict[tuple[float, ...], int] = {
             (*x, y): i for i, (x, y) in enumerate(zip(self.X.tolist(), self.y, strict=True))

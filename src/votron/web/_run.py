@@ -7,16 +7,14 @@ from __future__ import annotations
 
 import base64
 import threading
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from votron._util.types import RowsLike
+from votron._util.types import Array, Index, RowsLike
 from votron.record import labels_of
 from votron.rules import RULES
 from votron.web._game import EXTENT, field_of
-from votron.web._schemas import Alive, Field2D, MistakeMade, PlanePoints, RunMoment, RunOverview, SupportImage
+from votron.web._schemas import Alive, MistakeMade, PlanePoints, RunMoment, RunOverview, SupportImage
 from votron.web._workshop import Piece, Trained
 
 __all__ = ["Run", "encoded_pixels"]
@@ -26,13 +24,7 @@ MOST_IMAGES = 36
 
 
 class Run:
-    """A run of a trained model.
-
-    Parameters
-    ----------
-    piece : Piece
-        A piece that is ready.
-    """
+    """A run of a piece that is ready."""
 
     def __init__(self, piece: Piece) -> None:
         assert piece.trained is not None
@@ -41,9 +33,8 @@ class Run:
         n_events = len(self.record.event_starts) - 1
         self.events = np.unique(np.linspace(0, max(n_events - 1, 0), min(n_events, MOST_MOMENTS)).round().astype(int))
         self.events = self.events[:n_events]
-        self.times: NDArray[np.int64] = self.record.time[self.record.event_starts[self.events]]
+        self.times: Index = self.record.time[self.record.event_starts[self.events]]
         self.classes = [str(label) for label in self.model.classes_.tolist()]
-        self._vectors = self.trained.vectors
         self._errors: dict[str, list[float]] | None = None
         self._lock = threading.Lock()
 
@@ -127,11 +118,8 @@ class Run:
             point=None if rows is None else rows[of_example].tolist(),
             support=[] if rows is None else rows[:n_support].tolist(),
             images=self._images(end) if self.trained.shape is not None else [],
-            field=self._field(rule, time) if plane else None,
+            field=field_of(self.trained.vectors, rule, None, self.extent, time) if plane else None,
         )
-
-    def _field(self, rule: str, time: int) -> Field2D:
-        return field_of(self._vectors, rule, None, self.extent, time)
 
     def _mistake(self, j: int) -> MistakeMade:
         r = self.record
@@ -175,7 +163,7 @@ def encoded_pixels(trained: Trained, slot: int) -> str:
     return encoded(row, float(rows.max()))
 
 
-def encoded(row: Any, top: float) -> str:
+def encoded(row: Array, top: float) -> str:
     """Return grey values as bytes, ``top`` as 255, in base64."""
     scaled = np.clip(255.0 * np.asarray(row, dtype=np.float64) / (top or 1.0), 0, 255)
     return base64.b64encode(scaled.round().astype(np.uint8).tobytes()).decode("ascii")

@@ -26,7 +26,6 @@ class Limits:
     body: int = 64 * 1024
     examples: int = 300
     games: int = 1000
-    idle: float = 1800.0
     request: float = 20.0
     connections: int = 512
 
@@ -37,7 +36,7 @@ MOST_EXAMPLES = Limits().examples
 class Sent(BaseModel):
     """What the page sends."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
 
 class Refusal(BaseModel):
@@ -55,7 +54,7 @@ class KernelChoice(Sent):
 
     name: Literal["linear", "poly", "rbf"] = "linear"
     degree: Annotated[int, Field(ge=1, le=6)] = 2
-    gamma: Annotated[float, Field(ge=0.05, le=50, allow_inf_nan=False)] = 2.0
+    gamma: Annotated[float, Field(ge=0.05, le=50)] = 2.0
 
 
 class Setup(Sent):
@@ -66,9 +65,9 @@ class Setup(Sent):
     """
 
     mode: Mode = "strict"
-    angle: Annotated[float, Field(ge=-360, le=360, allow_inf_nan=False)] = 53.0
-    margin: Annotated[float, Field(ge=0.05, le=1.5, allow_inf_nan=False)] = 0.3
-    radius: Annotated[float, Field(ge=0.2, le=1.5, allow_inf_nan=False)] = 1.0
+    angle: Annotated[float, Field(ge=-360, le=360)] = 53.0
+    margin: Annotated[float, Field(ge=0.05, le=1.5)] = 0.3
+    radius: Annotated[float, Field(ge=0.2, le=1.5)] = 1.0
     kernel: KernelChoice = KernelChoice()
 
     @model_validator(mode="after")
@@ -180,8 +179,6 @@ class Field2D(BaseModel):
 
 
 class RunTitle(BaseModel):
-    """A run that the page can show."""
-
     id: str
     title: str
     kind: Literal["plane", "images", "other"]
@@ -245,8 +242,6 @@ class SupportImage(BaseModel):
 
 
 class RunMoment(BaseModel):
-    """One moment of a run."""
-
     index: int
     time: int
     epoch: float

@@ -7,7 +7,8 @@ import secrets
 import socket
 import threading
 import webbrowser
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from votron.errors import MissingPackageError, VotronError
 from votron.web._schemas import Limits
@@ -48,7 +49,7 @@ def serve(
     host: str = "127.0.0.1",
     port: int = 0,
     open_browser: bool = False,
-    say: Any = print,
+    say: Callable[[str], object] = print,
     limits: Limits | None = None,
 ) -> None:
     """Serve the page until SIGINT or SIGTERM."""

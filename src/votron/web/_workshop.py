@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -19,11 +19,12 @@ from votron.errors import VotronError
 from votron.estimators import VotedPerceptronClassifier
 from votron.rules import Vectors
 
+if TYPE_CHECKING:
+    from sklearn.callback import CallbackContext
+
 __all__ = ["Piece", "Trained", "Workshop", "bundled_pieces", "given_piece"]
 
 Kind = Literal["plane", "images", "other"]
-Floats = Floats
-
 MOST_TEST_ROWS = 1000
 """Rows on which the errors of a run are measured at every moment."""
 
@@ -41,7 +42,6 @@ class Trained:
 
     @property
     def vectors(self) -> Vectors:
-        """The vectors of its training."""
         return Vectors(self.model.record_, self.model.kernel_, self.model.support_vectors_)
 
 
@@ -56,6 +56,10 @@ class Piece:
     progress: float = 0.0
     trained: Trained | None = None
     problem: str | None = None
+
+    @property
+    def ready(self) -> bool:
+        return self.trained is not None
 
     def work(self) -> None:
         """Make it; what goes wrong is kept as a sentence."""
@@ -99,19 +103,15 @@ class _EpochsHeard:
     def __init__(self, tell: Callable[[float], None], epochs: int) -> None:
         self._tell, self._epochs, self._done = tell, epochs, 0
 
-    def setup(self, estimator: Estimator, context: Any) -> None:
-        """Begin."""
+    def setup(self, estimator: Estimator, context: CallbackContext) -> None: ...
 
-    def on_fit_task_begin(self, estimator: Estimator, context: Any) -> None:
-        """Hear that a part begins."""
+    def on_fit_task_begin(self, estimator: Estimator, context: CallbackContext) -> None: ...
 
-    def on_fit_task_end(self, estimator: Estimator, context: Any) -> None:
-        """Hear that a part is over."""
+    def on_fit_task_end(self, estimator: Estimator, context: CallbackContext) -> None:
         self._done += context.task_name == "epoch"
         self._tell(min(1.0, self._done / self._epochs))
 
-    def teardown(self, estimator: Estimator, context: Any) -> None:
-        """End."""
+    def teardown(self, estimator: Estimator, context: CallbackContext) -> None: ...
 
 
 def _fit(

@@ -213,14 +213,14 @@ def register_format(cls: FormatClass) -> FormatClass:
 def format_named(name: str) -> Format | None:
     """Return the format of a name, one that another package brings if need be; None if there is none."""
     if name and name not in FORMATS:
-        FORMATS.bring(name)
+        FORMATS.load(name)
     return FORMATS.get(name)
 
 
 def format_of_suffix(suffix: str) -> Format | None:
     """Return the format of files whose names end so, one that another package brings if need be."""
     if suffix and not any(suffix in format.suffixes for format in FORMATS.values()):
-        FORMATS.bring(suffix[1:])
+        FORMATS.load(suffix[1:])
     return next((format for format in FORMATS.values() if suffix in format.suffixes), None)
 
 

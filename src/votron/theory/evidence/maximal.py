@@ -10,19 +10,12 @@ from votron.theory.evidence.trained import Trained, weights_fixed
 def evidence_of_maximal_margin(
     trained: Trained, support: Index, coefficients: Floats, *, tolerance: float, converged: bool, balanced: bool
 ) -> Evidence:
-    """Return the evidence of vectors with these coefficients, (n_vectors, n_support), of the support.
-
-    ``converged`` says that all are as near to the best as ``tolerance``, relatively, and ``balanced`` that C was
-    multiplied by weights that were computed from the sizes of classes.
-    """
+    """Return the evidence of vectors with these coefficients, (n_vectors, n_support), of the support."""
     found, kept = trained.last, trained.kept
-    near = f"to {tolerance:g}, relatively" if converged else "which it is not: it has not converged"
-    exact = Assumption(
-        "exact",
-        None if converged else False,
-        f"the vector is the best there is ({near})",
-        "" if converged else "a C, or a larger max_sweeps",
-    )
+    if converged:
+        exact = Assumption("exact", None, f"the vector is optimal, to a relative accuracy of {tolerance:g}")
+    else:
+        exact = Assumption("exact", False, "training has not converged", "a C, or a larger max_sweeps")
 
     def run(label: str, errs: Array, support: Index) -> Run:
         outside = int((errs & kept).sum() - errs[support].sum())
@@ -33,8 +26,6 @@ def evidence_of_maximal_margin(
         [exact, *([weights_fixed(balanced)] if trained.history.weighted else [])],
         m=int(kept.sum()),
         first_m=int(kept.sum()),
-        epochs=0.0,
-        presentations=0,
         tau=0.0,
         candidates=trained.candidates(),
         runs=tuple(

@@ -22,10 +22,9 @@ def evidence_of_record(
 ) -> Evidence:
     """Return the evidence of a model with the vectors "last" and "average".
 
-    ``tau`` is τ as the model's parameter has it, the largest of all classes; ``own_scores`` are those of the training
-    data by the model's own rule, or None where the support does not determine that; ``unit_vectors`` says that vectors
-    are divided by their lengths before they are compared, and ``balanced`` that weights were computed from the sizes
-    of classes; ``chosen`` says what held-out rows chose, and how to have it otherwise.
+    ``tau`` is the largest margin parameter of all classes; ``own_scores`` are those of the training data by the model's
+    own rule, or None if the support does not determine them; ``chosen`` says what held-out rows chose, and how to avoid
+    that.
     """
     kept = trained.kept
     example = _places(record, kept, trained.history.n_numbered)
@@ -46,8 +45,6 @@ def evidence_of_record(
         ],
         m=m,
         first_m=first_m,
-        epochs=trained.history.passes,
-        presentations=trained.presentations,
         tau=tau,
         candidates=trained.candidates(),
         runs=_runs(trained, record, example, own, first_m),
@@ -56,7 +53,7 @@ def evidence_of_record(
 
 
 def _places(record: MistakeRecord, kept: Array, n_numbered: int) -> Index:
-    """Return where the examples of the mistakes are among the rows that can be learnt.
+    """Return the mistakes' examples as places among the rows that can be learnt.
 
     `fit` numbers all rows, ``partial_fit`` only those that can be learnt.
     """
@@ -67,7 +64,6 @@ def _places(record: MistakeRecord, kept: Array, n_numbered: int) -> Index:
 
 
 def _runs(trained: Trained, record: MistakeRecord, example: Index, own: Floats | None, first_m: int) -> tuple[Run, ...]:
-    """Return the run of each vector."""
     kept = trained.kept
     signs, errs = trained.last.signs[kept], trained.last.each[kept] <= 0
     own_errs = None if own is None else np.where(own >= 0, 1, -1) != signs
@@ -96,7 +92,6 @@ def _runs(trained: Trained, record: MistakeRecord, example: Index, own: Floats |
 def _together(
     trained: Trained, record: MistakeRecord, example: Index, own: Floats | None, first_m: int, unit_vectors: bool
 ) -> Run:
-    """Return the run of all vectors as one predictor."""
     last, kept = trained.last, trained.kept
     signs = last.signs[kept]
     scores = last.scores / np.where(last.norms > 0, last.norms, 1.0) if unit_vectors else last.scores
@@ -113,5 +108,4 @@ def _together(
 
 
 def _outside(errs: Array, support: Index) -> int:
-    """Return how many errors are not in the support."""
     return int(errs.sum() - errs[support].sum())

@@ -1,4 +1,4 @@
-"""A fitted model on its training data, and what its history says about the assumptions of theorems."""
+"""A fitted model on its training data, and the assumptions that its history decides."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from votron._util.types import Array, Classes, Floats, Labels, Rows
+from votron._util.types import Array, Classes, Floats, Index, Label, Rows
 from votron.errors import VotronError
 from votron.history import Fingerprint, TrainingHistory
 from votron.theory.evidence import Assumption, Evidence
@@ -18,11 +18,11 @@ from votron.theory.geometry import Margins
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Trained:
-    """A fitted model and its vectors on its training data, as `votron.estimators` hands them over.
+    """A fitted model and its vectors on its training data.
 
     ``vectors`` has the model's own vectors by name, the final ones first; ``comparators`` returns y (u·x), ‖u‖ = 1, of
-    other vectors by name, and is told whether the data are known to be separable. ``row_hashes`` are equal for equal
-    rows, or None where rows cannot be compared. The other attributes are as in `Evidence`.
+    other vectors by name, given whether the data are known to be separable. ``row_hashes`` are equal for equal rows, or
+    None where rows cannot be compared. The other attributes are as in `Evidence`.
     """
 
     name: str
@@ -32,7 +32,6 @@ class Trained:
     vectors: Mapping[str, Margins]
     comparators: Callable[[bool], Mapping[str, Floats]]
     lengths_known: bool
-    has_kernel: bool
     switches: Mapping[str, str]
     row_hashes: Array | None = None
 
@@ -47,15 +46,10 @@ class Trained:
         return np.asarray(self.last.lengths > 0)
 
     @property
-    def labels(self) -> list[Any]:
-        """The class of each vector; two classes have one, for the second of them."""
-        labels: list[Any] = self.classes.tolist()
+    def labels(self) -> list[Label]:
+        """The class of each vector; two classes have one vector, for the second of them."""
+        labels: list[Label] = self.classes.tolist()
         return labels[1:] if len(labels) == 2 else labels
-
-    @property
-    def presentations(self) -> int:
-        """How often an example was presented, at most."""
-        return math.ceil(self.history.n_epochs) if self.history.rows_repeated else 1
 
     def candidates(self) -> dict[str, Floats]:
         """Return y (u·x) for all vectors at hand, on the rows that can be learnt."""
@@ -63,64 +57,61 @@ class Trained:
         own = {name: found.each for name, found in self.vectors.items()}
         return {name: each[self.kept] for name, each in {**own, **self.comparators(separable)}.items()}
 
-    def evidence(self, assumptions: list[Assumption], **more: Any) -> Evidence:
-        """Return the evidence, with what depends on the kind of model."""
+    def evidence(self, assumptions: list[Assumption], **fields: Any) -> Evidence:
+        """Return the evidence, with the fields that depend on the kind of model."""
         history = self.history
-        around = []
+        always = []
         if history.fingerprint is None:
             because = "these are the rows and labels of training, which was on a cluster: your claim"
-            around.append(Assumption("same data", None, because))
+            always.append(Assumption("same data", None, because))
         if history.from_file:
-            around.append(Assumption("model file", None, "training went as the model file says: not verified"))
+            always.append(Assumption("model file", None, "training went as the model file says: not verified"))
         hashes = None if self.row_hashes is None else self.row_hashes[self.kept]
         return Evidence(
             model=self.name,
-            uses=self.predictor,
+            predictor=self.predictor,
             left_out=int((~self.kept).sum()),
+            epochs=history.passes,
+            presentations=math.ceil(history.n_epochs) if history.rows_repeated else 1,
             lengths=self.last.lengths[self.kept],
             lengths_known=self.lengths_known,
-            assumptions=(*_kernel_fixed(history, self.has_kernel), *assumptions),
+            assumptions=(*_kernel_fixed(history), *assumptions),
             switches=self.switches,
-            around=tuple(around),
+            always=tuple(always),
             most_repeated=None if hashes is None else int(np.unique(hashes, return_counts=True)[1].max()),
             weighted=history.weighted,
-            **more,
+            **fields,
         )
 
 
-def check_training_data(history: TrainingHistory, rows: Rows, codes: Labels) -> None:
+def check_training_data(history: TrainingHistory, rows: Rows, codes: Index) -> None:
     """Refuse data that the model was not trained on, and a training for which no theorem holds."""
     if history.presented_unequally:
         raise VotronError(
-            "A model that was trained by fit for several epochs and then by partial_fit has no certificate: its "
-            "examples were presented unequally often. Train it by one of the two."
+            "A model trained by fit for several epochs and then by partial_fit has no certificate: train it by one of "
+            "the two."
         )
     if history.n_zero_weight:
         raise VotronError(
-            f"A model that was given rows of weight 0, here {history.n_zero_weight:,}, has no certificate: train it "
-            "without them, for the same model, which then has one."
+            f"A model trained with rows of weight 0, here {history.n_zero_weight:,}, has no certificate: train it "
+            "without them, which gives the same model."
         )
-    if history.fingerprint is None:
-        if rows.shape[0] != history.n_rows:
-            _refuse(f"there are {rows.shape[0]:,} rows, and training had {history.n_rows:,}")
-        return
-    difference = history.fingerprint.difference(Fingerprint.of(rows, np.asarray(codes)))
+    difference = None
+    if history.fingerprint is not None:
+        difference = history.fingerprint.difference(Fingerprint.of(rows, np.asarray(codes)))
+    elif rows.shape[0] != history.n_rows:
+        difference = f"there are {rows.shape[0]:,} rows, and training had {history.n_rows:,}"
     if difference is not None:
-        _refuse(difference)
-
-
-def _refuse(difference: str) -> None:
-    raise VotronError(
-        "The X and y of certify must be the training data, as they were given to fit, or to all calls of "
-        f"partial_fit one after another. Got others: {difference}."
-    )
+        raise VotronError(
+            "The X and y of certify must be the training data, as they were given to fit, or to all calls of "
+            f"partial_fit one after another. Got others: {difference}."
+        )
 
 
 # -- assumptions ------------------------------------------------------------------------------------------------------
 
 
-def _kernel_fixed(history: TrainingHistory, has_kernel: bool) -> list[Assumption]:
-    """Return whether the kernel was fixed before the data were seen."""
+def _kernel_fixed(history: TrainingHistory) -> list[Assumption]:
     name, found = "kernel fixed", []
     if history.gamma_from == "scale":
         because = "gamma='scale' was computed from these data"
@@ -128,23 +119,20 @@ def _kernel_fixed(history: TrainingHistory, has_kernel: bool) -> list[Assumption
     if history.n_settings:
         because = "kernel and parameters were chosen by cross-validation on these data"
         found.append(Assumption(name, False, because, "parameters chosen without these data", another_run=True))
-    if not found:
-        what = "kernel, parameters, seed and features" if has_kernel else "features, parameters and seed"
-        found.append(Assumption(name, None, f"{what} were chosen without these data: your claim"))
-    return found
+    because = "features, kernel, parameters and seed were chosen without these data: your claim"
+    return found or [Assumption(name, None, because)]
 
 
 def one_epoch(history: TrainingHistory) -> Assumption:
-    """Return whether no example was presented twice."""
     if history.rows_repeated:
         return Assumption("one epoch", False, f"{history.n_epochs:g} epochs were run", "epochs=1")
     return Assumption("one epoch", True, "no example was presented twice")
 
 
 def planned_end(history: TrainingHistory, chosen: str = "", change: str = "") -> list[Assumption]:
-    """Return whether the end of training was settled beforehand and all examples are independent draws.
+    """Return whether the end of training was fixed beforehand and all examples are independent draws.
 
-    ``chosen`` says what held-out rows chose, if anything, and ``change`` how to have it otherwise.
+    ``chosen`` says what held-out rows chose, if anything, and ``change`` how to avoid that.
     """
     name, found = "planned end", []
     if history.interrupted:
@@ -155,19 +143,15 @@ def planned_end(history: TrainingHistory, chosen: str = "", change: str = "") ->
         because = "a share of every class was held out, so the other rows are not independent draws"
         found.append(Assumption("i.i.d.", False, because, change or "another rule in training"))
     if not history.interrupted and not chosen:
-        found.append(_ended_as_planned(history))
+        because = "training ended as planned"
+        if history.n_batches > 1:
+            because += f" after {history.n_batches} calls of partial_fit: your claim"
+        found.append(Assumption(name, None if history.n_batches > 1 else True, because))
     return found
 
 
-def _ended_as_planned(history: TrainingHistory) -> Assumption:
-    if history.n_batches > 1:
-        because = f"training ended after {history.n_batches} calls of partial_fit, whatever they showed: your claim"
-        return Assumption("planned end", None, because)
-    return Assumption("planned end", True, "when training ends was settled before it began")
-
-
 def about_weights(trained: Trained, balanced: bool, tau: float) -> list[Assumption]:
-    """Return that updates were not plain, and whether their weights were fixed; nothing without weights."""
+    """Return that updates were weighted, and whether the weights were fixed; nothing without weights."""
     if not trained.history.weighted:
         return []
     because = "mistakes were added with weights, and the proof counts updates of weight 1"
@@ -176,15 +160,12 @@ def about_weights(trained: Trained, balanced: bool, tau: float) -> list[Assumpti
 
 
 def weights_fixed(balanced: bool, tau: float = 0.0) -> Assumption:
-    """Return whether the weight of an example depends on no other example, as far as the parameters tell.
-
-    That all are divided by their mean matters only with a margin: without one, scaling all changes no mistake.
-    """
+    """Return whether the weight of an example depends on no other example, as far as the parameters tell."""
     name = "weights fixed"
     if balanced:
         because = "class_weight='balanced' counted the labels of these data"
         return Assumption(name, False, because, "class_weight=a dict not taken from these data", another_run=True)
-    if tau > 0:
+    if tau > 0:  # without a margin, scaling all weights changes no mistake
         because = "weights were divided by their mean over these data, and with a margin their scale matters"
         return Assumption(name, False, because, "margin=0", another_run=True)
-    return Assumption(name, None, "the weight of an example was settled without the others: your claim")
+    return Assumption(name, None, "the weight of an example depends on no other example: your claim")

@@ -1,4 +1,4 @@
-"""Evidence of a model that keeps weights, and not which examples had mistakes.
+"""Evidence of a model that keeps weights but no record of its mistakes.
 
 Classes that were trained together (Collins; Crammer & Singer) are one perceptron W = (w_1, ..., w_C): a mistake on
 (x, y) adds x to w_y and subtracts it from the best other w_r. For any U, ‖U‖ = 1, with (u_y - u_r)·x ≥ √2 γ for all
@@ -21,11 +21,7 @@ from votron.theory.evidence.trained import Trained, about_weights, one_epoch, pl
 def evidence_of_weights(
     trained: Trained, mistakes: Index, *, own_vector: str, tau: float, jointly: bool, balanced: bool
 ) -> Evidence:
-    """Return the evidence of a model with the vectors "last" and "average", of which ``own_vector`` predicts.
-
-    ``jointly`` says that several classes were trained together, ``balanced`` that weights were computed from the sizes
-    of classes.
-    """
+    """Return the evidence of a model with the vectors "last" and "average", of which ``own_vector`` predicts."""
     history, labels = trained.history, trained.labels
     candidates = trained.candidates()
     if jointly:
@@ -51,8 +47,6 @@ def evidence_of_weights(
         [one_epoch(history), *planned_end(history, *chosen), *about_weights(trained, balanced, tau)],
         m=m,
         first_m=m,
-        epochs=history.passes,
-        presentations=trained.presentations,
         tau=tau,
         trained_jointly=jointly,
         candidates=candidates,
@@ -61,7 +55,7 @@ def evidence_of_weights(
 
 
 def _joint_candidates(trained: Trained, candidates: dict[str, Floats]) -> dict[str, Floats]:
-    """Return the margins of all vectors as one; those to compare with have length 1 each."""
+    """Return the margins of all vectors as one; those of comparators have length 1 each."""
     kept = trained.kept
     signs = trained.last.signs[kept]
     found = {}

@@ -1,9 +1,8 @@
-"""Models inside pipelines and searches, and what these break."""
+"""Models inside pipelines and searches, and the assumptions that these affect."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
@@ -14,8 +13,8 @@ from votron.errors import VotronError
 from votron.theory.evidence import Assumption
 
 
-def unwrapped(model: Estimator, method: str) -> tuple[Any, Callable[[RowsLike], RowsLike], list[Assumption]]:
-    """Return the model, which has a method, a function that transforms data for it, and assumptions that it touches."""
+def unwrapped(model: Estimator, method: str) -> tuple[Estimator, Callable[[RowsLike], RowsLike], list[Assumption]]:
+    """Return the model with a method, the transformation of its data, and the assumptions that the wrapping affects."""
     if hasattr(model, "best_estimator_"):
         estimator, transform, touched = unwrapped(model.best_estimator_, method)
         because = f"{type(model).__name__} chose parameters by these data"
@@ -27,24 +26,19 @@ def unwrapped(model: Estimator, method: str) -> tuple[Any, Callable[[RowsLike], 
             return estimator, inner, touched
         steps = [_of_step(name, step) for name, step in model.steps[:-1] if hasattr(step, "fit")]
         return estimator, lambda X: inner(model[:-1].transform(X)), [*filter(None, steps), *touched]
-    if not hasattr(model, method) or isinstance(model, type):
-        what = f"the class {model.__name__}" if isinstance(model, type) else f"an object of type {type(model).__name__}"
+    if not hasattr(model, method):
         raise VotronError(
-            "Margins and certificates are those of a fitted VotedPerceptronClassifier, "
-            "AveragedPerceptronClassifier or KernelAdatronClassifier, or of a Pipeline or search around one. Got "
-            f"{what} instead."
+            "Margins and certificates are those of a fitted VotedPerceptronClassifier, AveragedPerceptronClassifier or "
+            "KernelAdatronClassifier, or of a Pipeline or search around one. Got an object of type "
+            f"{type(model).__name__} instead."
         )
     return model, lambda X: X, []
 
 
-def _of_step(name: str, step: Any) -> Assumption | None:
-    """Return what a step breaks or claims; None for scikit-learn's that learn nothing.
-
-    A FrozenEstimator was fitted before the pipeline was, on data that are not known; it counts as one if it is
-    scikit-learn's own, whose ``fit`` is known to learn nothing.
-    """
+def _of_step(name: str, step: object) -> Assumption | None:
+    """Return what a step breaks or claims; None for those of scikit-learn that learn nothing."""
     learns = get_tags(step).requires_fit
-    if learns and type(step) is FrozenEstimator:
+    if learns and type(step) is FrozenEstimator:  # not a subclass, which may learn
         because = f"the frozen step {name!r} of the pipeline was fitted on other data than these: your claim"
         return Assumption("frozen step", None, because)
     if learns:
