@@ -12,7 +12,7 @@ import os
 import platform
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.metadata import version
@@ -48,6 +48,7 @@ from votron.errors import DataError, VotronError
 if TYPE_CHECKING:
     from votron.data import Examples
     from votron.saving import Manifest
+    from votron.theory import Certificate
 
 _LARGE = 50_000_000
 """Bytes of a model that are remarked upon."""
@@ -287,7 +288,7 @@ def check_probabilities(saved: SavedModel, option: str) -> None:
         raise VotronError(f"{option} needs a model with probabilities, such as --estimator voted or averaged train.")
 
 
-def save_model(model: Estimator, output: str, provenance: Mapping[str, object], certificate: object = None) -> int:
+def save_model(model: Estimator, output: str, provenance: Params, certificate: Certificate | None = None) -> int:
     """Write a model file, or to standard output; return its size."""
     from votron import save
 
