@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -32,7 +32,7 @@ class PrecomputedKernel(ValueKernel):
     reads_features: ClassVar[bool] = False
     pairwise: ClassVar[bool] = True
 
-    def __call__(self, X: RowsLike, Y: Any = None) -> Floats:
+    def __call__(self, X: RowsLike, Y: RowsLike = None) -> Floats:
         return np.asarray(as_rows(X), dtype=np.float64)
 
     def products(self, traits: Traits) -> Products:
