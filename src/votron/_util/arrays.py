@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, DTypeLike
 
-from votron._util.types import Array, Params, Rows
+from votron._util.types import Array, Params, Rows, RowsLike
 
 _CHUNK_BYTES = 8 << 20
 _LEAST_ROOM = 8
@@ -63,3 +63,8 @@ class Growing:
 
     def __getstate__(self) -> Params:
         return {"_data": self.values.copy(), "n": self.n}
+
+
+def dense(X: RowsLike) -> Array:
+    """Return rows as an array, sparse ones with their zeros."""
+    return X.toarray() if sp.issparse(X) else np.asarray(X)

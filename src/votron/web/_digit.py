@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import ndimage
 
+from votron._util.arrays import dense
 from votron._util.types import Floats, RowsLike, Scores
 from votron.record import labels_of
 from votron.rules import RULES
@@ -67,8 +68,7 @@ def sample(trained: Trained, seed: int) -> Sample:
     assert trained.X is not None
     assert trained.shape is not None
     i = int(np.random.default_rng(seed).integers(trained.X.shape[0]))
-    row = trained.X[i]
-    image = np.asarray(row.toarray()[0] if hasattr(row, "toarray") else row, dtype=np.float64).reshape(trained.shape)
+    image = dense(trained.X[[i]]).astype(np.float64).reshape(trained.shape)
     image = image / (image.max() or 1.0)
     if max(trained.shape) < PAD:
         room = PAD - 4

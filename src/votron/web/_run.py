@@ -10,7 +10,8 @@ import threading
 
 import numpy as np
 
-from votron._util.types import Array, Index, RowsLike
+from votron._util.arrays import dense
+from votron._util.types import Array, Index
 from votron.record import labels_of
 from votron.rules import RULES
 from votron.web._game import EXTENT, field_of
@@ -158,9 +159,8 @@ class Run:
 
 def encoded_pixels(trained: Trained, slot: int) -> str:
     """Return a support vector as bytes from 0 to 255, in base64."""
-    rows: RowsLike = trained.model.support_vectors_
-    row = rows[slot].toarray()[0] if hasattr(rows, "toarray") else rows[slot]
-    return encoded(row, float(rows.max()))
+    rows = trained.model.support_vectors_
+    return encoded(dense(rows[[slot]]), float(rows.max()))
 
 
 def encoded(row: Array, top: float) -> str:
