@@ -11,8 +11,7 @@ import scipy.sparse as sp
 from sklearn.dummy import DummyClassifier
 from sklearn.preprocessing import FunctionTransformer
 
-from votron._util.arrays import dense
-from votron._util.frames import columns_of_words, is_frame
+from votron._util.frames import columns_of_words, dense, is_frame
 from votron._util.types import Estimator, RowsLike
 from votron.estimators import (
     AveragedPerceptronClassifier,

@@ -82,7 +82,8 @@ class Evaluation:
         if all_rules:
             if not has_moments(self.classifier):
                 kind = type(self.classifier).__name__
-                raise VotronError(f"Several rules are for models that keep their record. Got a {kind} instead.")
+                message = f"Several rules are for models that keep their record. Got a {kind} instead."
+                raise VotronError(message, parameter="all_rules")
             self.rules = rules_at_the_end(self.classifier)
         self._logs: list[Floats] = []
         self._scores: list[Floats] = []
@@ -109,11 +110,11 @@ class Evaluation:
 
     def _chosen(self, logs: Floats, X: RowsLike) -> Array:
         """Return the labels by the threshold, or the most probable ones where these are what the model predicts."""
-        classes: Array = self.classifier.classes_
+        classes = self.classifier.classes_
         if self.threshold is not None:
-            return classes[(logs[:, 1] >= np.log(self.threshold)).astype(int)]
+            return np.asarray(classes[(logs[:, 1] >= np.log(self.threshold)).astype(int)])
         if isinstance(self.classifier, ProbabilisticClassifier):
-            return classes[logs.argmax(axis=1)]
+            return np.asarray(classes[logs.argmax(axis=1)])
         return np.asarray(self.classifier.predict(X))
 
     # -- what was found ------------------------------------------------------------------------------------------------

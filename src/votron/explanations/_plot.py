@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from votron._util.arrays import dense
+from votron._util.frames import dense
 from votron._util.plotting import AGAINST, AXIS, FOR, IMAGE_SHAPES, MUTED, STYLE, plain, pyplot, title, write_name
 from votron._util.text import shortened
 from votron._util.types import Axes, Floats, Index

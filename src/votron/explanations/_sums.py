@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from votron._util.arrays import dense
+from votron._util.frames import dense
 from votron._util.types import Floats, Index, Rows
 from votron.blocks import affine_weights, support_values
 from votron.kernels import Kernel

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from votron._util.arrays import dense
+from votron._util.frames import dense
 from votron._util.types import Floats, Index, Rows
 from votron.explanations._sums import dense_row
 from votron.explanations.features import Features

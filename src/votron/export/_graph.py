@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from votron._util.arrays import dense
+from votron._util.frames import dense
 from votron._util.text import rounded_bytes
 from votron._util.types import Rows
 from votron.errors import MissingPackageError, VotronError

@@ -9,7 +9,7 @@ from typing import Self
 
 import numpy as np
 
-from votron._util.arrays import dense
+from votron._util.frames import dense
 from votron._util.pipelines import classifier_of
 from votron._util.plotting import AGAINST, AXIS, FOR, IMAGE_SHAPES, MUTED, title
 from votron._util.text import shortened

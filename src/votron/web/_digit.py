@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import ndimage
 
-from votron._util.arrays import dense
+from votron._util.frames import dense
 from votron._util.types import Floats, RowsLike, Scores
 from votron.record import labels_of
 from votron.rules import RULES

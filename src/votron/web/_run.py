@@ -10,7 +10,7 @@ import threading
 
 import numpy as np
 
-from votron._util.arrays import dense
+from votron._util.frames import dense
 from votron._util.types import Array, Index
 from votron.record import labels_of
 from votron.rules import RULES

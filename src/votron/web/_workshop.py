@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from votron._util.arrays import dense
+from votron._util.frames import dense
 from votron._util.types import Array, Estimator, Floats, Labels, RowsLike
 from votron.errors import VotronError
 from votron.estimators import VotedPerceptronClassifier
