@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from paper import paper_averaged, paper_perceptron
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfTransformer, TfidfVectorizer
 from sklearn.impute import SimpleImputer
-from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, Normalizer, RobustScaler, StandardScaler
 
 from votron import KernelAdatronClassifier, NaiveBayesLinearClassifier, WinnowClassifier, tabular_encoder
@@ -119,6 +119,6 @@ def pipelines():
         encoder = TableEncoder(text=["body"], text_features=how, missing="mean", n_text_features=32)
         found[f"table {how}"] = make_pipeline(encoder, paper_averaged(random_state=0)), holes, WEATHER
     wide = pl.DataFrame({"word": [f"w{i}" for i in range(40)]})
-    encoder = Pipeline([("encoder", tabular_encoder(wide)), ("nothing", "passthrough")])
-    found["table sparse"] = make_pipeline(encoder, paper_perceptron(random_state=0)), wide, np.arange(40) % 2
+    sparse = make_pipeline(tabular_encoder(wide), paper_perceptron(random_state=0))
+    found["table sparse"] = sparse, wide, np.arange(40) % 2
     return {name: (model.fit(rows, labels), rows) for name, (model, rows, labels) in found.items()}

@@ -373,7 +373,7 @@ def wide(name, n):
 def table_of(n):
     """Return a table with many values in a column."""
     manifest, arrays = fresh("table keep")
-    texts(arrays, "steps.0.0.values", words(n))
+    texts(arrays, "steps.0.0.values.objects", words(n))
     return manifest, arrays
 
 

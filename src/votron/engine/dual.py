@@ -31,8 +31,7 @@ import scipy.sparse as sp
 from numpy.typing import DTypeLike, NDArray
 
 from votron._loops import dual as _loops
-from votron._util.arrays import Growing
-from votron._util.resources import Team, team
+from votron._util.resources import Growing, Team, team
 from votron._util.types import Array, Floats, Index, Rows
 from votron.blocks import WORTH_A_THREAD, DotCache, Events, KernelBlock
 from votron.engine.run import TrainingRun, Watcher

@@ -12,7 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 from votron._util.types import Estimator, Labels, RowsLike
 from votron.estimators._validation import encode_labels, typed_as, validated
 from votron.kernels.base import is_precomputed
-from votron.rules import RULES, row_draws
+from votron.rules import RULES
+from votron.rules.scan import row_draws
 from votron.theory.evidence import AVERAGE, LAST, ONE_RANDOM, ONE_VOTE, Evidence, Measured
 from votron.theory.evidence.recorded import evidence_of_record
 from votron.theory.evidence.trained import Trained, check_training_data

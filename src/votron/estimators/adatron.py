@@ -51,23 +51,21 @@ _SWITCHES = {
 class KernelAdatronClassifier(CallbackSupportMixin, SupportVectorMixin, VotronClassifier):
     """Kernel adatron: the vector of maximal margin, by steps like the perceptron's.
 
-    It finds, through the origin of the kernel's feature space, the vector with the largest margin that any has on these
-    data, to a tolerance that it proves: ``margin_`` is what it attains, and no vector attains more than
-    ``best_margin_``. So it tells how far a perceptron's margin is from the best, and gives the margin bound its γ.
+    It finds, through the origin of the kernel's feature space, the vector with the largest margin on these data, to a
+    tolerance that it proves: ``margin_`` is what it attains, and no vector attains more than ``best_margin_``.
 
     Parameters
     ----------
     kernel, degree, gamma, coef0, normalize_kernel
         As in `VotedPerceptronClassifier`.
     C : float or None, default=None
-        Upper limit of the coefficients (soft margin), for data that are not separable. None: no limit, the hard
-        form.
+        Upper limit of the coefficients, for data that are not separable. None: no limit (hard margin).
     tol : float, default=1e-3
         Relative tolerance on the margin or, with C, on the objective.
     max_sweeps : int, default=100000
         Passes over the examples near the margin after which to give up, with a warning.
     verbose : int, default=0
-        1 shows a progress bar on a terminal and plain lines elsewhere, on standard error.
+        1 shows progress on standard error.
     n_jobs : int or None, default=None
         Threads. None: as many as this process may use.
     class_weight : dict or "balanced", default=None
@@ -98,7 +96,7 @@ class KernelAdatronClassifier(CallbackSupportMixin, SupportVectorMixin, VotronCl
     kernel_ : Kernel
         The kernel, with its numbers.
     history_ : TrainingHistory
-        How the model came about: data, order of presentation, passes and choices; `votron.history` lists them.
+        How the model came about: data, order of presentation, passes and choices.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : array of str
@@ -122,16 +120,10 @@ class KernelAdatronClassifier(CallbackSupportMixin, SupportVectorMixin, VotronCl
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from votron import KernelAdatronClassifier, VotedPerceptronClassifier
+    >>> from votron import KernelAdatronClassifier
     >>> X, y = load_iris(return_X_y=True)
     >>> model = KernelAdatronClassifier(degree=2).fit(X[:100], y[:100])
     >>> bool(0.999 * model.best_margin_[0] <= model.margin_[0] <= model.best_margin_[0])
-    True
-    >>> settings = {"kernel": "poly", "degree": 2, "margin": 0.0, "epochs": None, "random_state": 0}
-    >>> perceptron = VotedPerceptronClassifier(**settings).fit(X[:100], y[:100])
-    >>> v, length = perceptron.with_rule("last").decision_function(X[:100]), perceptron.record_.norm2[-1] ** 0.5
-    >>> attained = (v * (2 * y[:100] - 1)).min() / length
-    >>> bool(0 < attained < model.margin_[0])
     True
     """
 
@@ -178,23 +170,6 @@ class KernelAdatronClassifier(CallbackSupportMixin, SupportVectorMixin, VotronCl
         self.class_weight = class_weight
 
     def fit(self, X: RowsLike, y: Labels, sample_weight: ArrayLike | None = None) -> Self:
-        """Train on data and labels.
-
-        Parameters
-        ----------
-        X : array, CSR matrix or data frame of shape (n_samples, n_features)
-            The examples; with ``kernel="precomputed"`` their kernel values with each other.
-        y : array of shape (n_samples,)
-            The labels: whole numbers, text, or anything else that can be sorted.
-        sample_weight : array of shape (n_samples,), optional
-            Weights of the rows, 0 or more; the class says what they do. Rows of weight 0 are left out, as if they had
-            not been given.
-
-        Returns
-        -------
-        self
-            The fitted model.
-        """
         with unchanged_on_error(self):
             self._validate_params()
             data = training_data(self, X, y, sample_weight, scaled=False)
@@ -242,7 +217,6 @@ class KernelAdatronClassifier(CallbackSupportMixin, SupportVectorMixin, VotronCl
         return watched(self, train, most * self._n_vectors, most, part="class", unit="", words=words)
 
     def _keep(self, rows: Rows, found: list[MaximalMargin]) -> None:
-        """Set the attributes."""
         self.support_ = np.unique(np.concatenate([one.support for one in found]))
         self._dual_coef = np.zeros((len(found), len(self.support_)))
         for c, one in enumerate(found):
@@ -290,24 +264,22 @@ class KernelAdatronClassifier(CallbackSupportMixin, SupportVectorMixin, VotronCl
         return Expansion(self.kernel_, self._support_rows, self.support_, self.dual_coef_)
 
     def _form(self) -> tuple[Form, tuple[str, ...]]:
-        """Return the vectors, and what is given up by keeping no more."""
         return self._expansion(), ("the margins that were found, and the certificate (votron.certify)",)
 
     def _in_feature_space(self, X: RowsLike, y: Labels, vector: str) -> Margins:
-        """Return what `votron.theory.margins` asks for; there is one vector, whatever is asked for."""
         check_is_fitted(self)
         rows, codes = self._labelled(X, y)
         lengths, factor = lengths_of(self.kernel_, rows)
         return Margins(factor[:, None] * self._scores(rows), self._signs(codes), self.norm_, lengths)
 
     def _evidence(self, X: RowsLike, y: Labels, comparators: Comparators) -> Evidence:
-        """Return what `votron.theory.certify` asks for; its margin is the best, so "auto" compares it with no other."""
         check_is_fitted(self)
         trained = trained_on(
             self,
             X,
             y,
             vectors=("its own",),
+            # "auto" compares it with no other: its own margin is the best
             comparators=() if isinstance(comparators, str) and comparators == "auto" else comparators,
             predictor=MAXIMAL,
             lengths_known=self.kernel_.unit_length,
@@ -323,7 +295,6 @@ class KernelAdatronClassifier(CallbackSupportMixin, SupportVectorMixin, VotronCl
         )
 
     def _measured(self, X: RowsLike, y: Labels) -> dict[str, Measured]:
-        """Return the errors on test data."""
         rows, codes = self._labelled(X, y)
         return {MAXIMAL: Measured.of(self._scores(rows), self._signs(codes))}
 

@@ -16,8 +16,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from votron._util.arrays import n_bytes
-from votron._util.resources import parse_memory_limit
+from votron._util.resources import n_bytes, parse_memory_limit
 from votron._util.types import Estimator, Floats, Index, Labels, Params, Rows, RowsLike, Scores
 from votron.cluster.rows import SpreadRows
 from votron.engine import DualTrainer, LinearTrainer, TrainingRun
@@ -580,12 +579,11 @@ class VotedPerceptronClassifier(CallbackSupportMixin, SupportVectorMixin, Probab
         """The rule that predicts: ``rule``, or what "auto" has chosen."""
         if self.rule != "auto":
             return self.rule
-        if "history_" not in self.__dict__ or self.history_.chosen_rule is None:
+        if not hasattr(self, "history_") or self.history_.chosen_rule is None:
             raise AttributeError(f"This {type(self).__name__} has chosen no rule: call fit with rule='auto' first.")
         return self.history_.chosen_rule
 
     def _predicting_rule(self) -> str:
-        """Return the rule that predicts, or tell what it takes to choose one."""
         if self.rule == "auto" and self.history_.chosen_rule is None:
             raise VotronError(
                 "The rule 'auto' needs held-out data: fit with rule='auto', or give X_val and y_val to "
@@ -594,7 +592,6 @@ class VotedPerceptronClassifier(CallbackSupportMixin, SupportVectorMixin, Probab
         return self.rule_
 
     def _scores(self, rows: Rows) -> Floats:
-        """Return the scores by the model's rule."""
         self._validate_params()
         choice = self._predicting_rule(), bool(self.normalize_vectors)
         return self._vectors.scores(rows, *choice, n_threads=self._n_threads)
@@ -670,14 +667,15 @@ class VotedPerceptronClassifier(CallbackSupportMixin, SupportVectorMixin, Probab
             raise VotronError(
                 f"X_val and y_val are for the rules 'holdout' and 'auto' only. Got the rule {rule!r} instead."
             )
-        held_out = None if X_val is None or y_val is None else self._labelled(X_val, y_val)
-        if rule == "auto":
-            if held_out is not None:
+        if X_val is not None:
+            held_out = self._labelled(X_val, y_val)
+            if rule == "auto":
                 other._choose_rule(*held_out)
+            else:
+                other._set_holdout(*held_out)
+                other._take_held_out(*held_out, self.record_.n_steps)
+        elif rule == "auto":
             other._predicting_rule()  # refuses where none was chosen
-        elif held_out is not None:
-            other._set_holdout(*held_out)
-            other._take_held_out(*held_out, self.record_.n_steps)
         elif RULES[rule].needs_held_out and self._vectors.holdout is None:
             raise VotronError(f"The rule {rule!r} needs held-out data: give X_val and y_val, or fit with that rule.")
         return other

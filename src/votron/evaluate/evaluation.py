@@ -82,7 +82,8 @@ class Evaluation:
         if all_rules:
             if not has_moments(self.classifier):
                 kind = type(self.classifier).__name__
-                raise VotronError(f"Several rules are for models that keep their record. Got a {kind} instead.")
+                message = f"Several rules are for models that keep their record. Got a {kind} instead."
+                raise VotronError(message, parameter="all_rules")
             self.rules = rules_at_the_end(self.classifier)
         self._logs: list[Floats] = []
         self._scores: list[Floats] = []

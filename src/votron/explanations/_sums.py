@@ -15,7 +15,9 @@ import scipy.sparse as sp
 from votron._util.types import Floats, Index, Rows
 from votron.blocks import affine_weights, support_values
 from votron.kernels import Kernel
-from votron.rules import RULES, Account, Vectors, row_draws
+from votron.rules import RULES, Vectors
+from votron.rules.base import Account
+from votron.rules.scan import row_draws
 
 VALUES_AT_ONCE = 1 << 22
 """Kernel values that are in memory at once."""

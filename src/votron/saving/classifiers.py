@@ -1,25 +1,26 @@
-"""Classifiers in model files: for each class a struct, which says what the manifest has of it.
+"""Classifiers in model files: a struct for each class, with its entries in the manifest.
 
-Its method ``learnt`` writes what a fitted model has learnt and returns the fields of the struct; ``build`` gives it to
-a model that has its parameters, classes, features and history already, which all classes share.
+The method ``learnt`` stores the arrays of a fitted model and returns the fields of the struct; ``build`` restores them
+in a model that has its parameters, classes, features and history already.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import msgspec
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from votron._util.types import Floats, Index
+from votron._util.types import Estimator, Floats, Index
 from votron.engine import PrimalTrainer, WinnowTrainer
 from votron.errors import ModelFileError
 from votron.estimators._score_functions import Expansion, Form, Linear, Sequence
 from votron.estimators.adatron import KernelAdatronClassifier
 from votron.estimators.averaged import AveragedPerceptronClassifier
+from votron.estimators.base import VotronClassifier
 from votron.estimators.compact import CompactClassifier
 from votron.estimators.naive_bayes import NaiveBayesLinearClassifier
 from votron.estimators.voted import VotedPerceptronClassifier
@@ -28,36 +29,35 @@ from votron.history import TrainingHistory
 from votron.kernels.base import is_precomputed
 from votron.rules import RULES, HoldoutCurve, Vectors
 from votron.saving import parts
-from votron.saving.parts import Count, KernelState, Params, State, kernel_from, kernel_state
+from votron.saving.parts import Count, Fields, KernelState, Params, State, kernel_from, kernel_state
 from votron.saving.steps import Positive, put_names, set_names
 from votron.saving.tensors import Tensors, plain
 
-Fields = dict[str, Any]
 NotNegative = Annotated[float, msgspec.Meta(ge=0)]
 _ANY_ROW = 2**62
 _VALIDATION = ("validation_moments_", "validation_scores_")
 _SMALL = 1 << 20
-"""Bytes below which weights are written as they are."""
+"""Bytes of weights below which a sparse form is not worth it."""
 
 
 class Classifier(State, tag_field="class"):
-    """What the manifest has of any classifier."""
+    """A classifier."""
 
-    cls: ClassVar[Any]
+    cls: ClassVar[type[VotronClassifier]]
     params: Params
     n_features: Positive
     history: parts.strict(TrainingHistory) | None  # type: ignore[valid-type]
     slopes: dict[str, Annotated[float, msgspec.Meta(gt=0)]]
-    """For probabilities, by what predicts."""
+    """For probabilities, by rule."""
     validation: dict[Literal[_VALIDATION], list[float]]  # type: ignore[valid-type]
 
 
-def classifier_state(model: Any, tensors: Tensors) -> Any:
+def classifier_state(model: Estimator, tensors: Tensors) -> AnyClassifier:
     kind = next((each for each in _KINDS if each.cls is type(model)), None)
     if kind is None:
         hint = " Its best_estimator_ can be saved." if hasattr(model, "best_estimator_") else ""
         raise ModelFileError(
-            "A model file holds a fitted classifier of Votron, or a Pipeline that ends in one; skops.io saves others. "
+            "Only fitted classifiers of Votron, and pipelines that end in one, can be saved; skops.io saves others. "
             f"Got an object of type {type(model).__name__} instead.{hint}"
         )
     check_is_fitted(model)
@@ -81,7 +81,7 @@ def classifier_state(model: Any, tensors: Tensors) -> Any:
     )
 
 
-def classifier_from(state: Any, tensors: Tensors) -> Any:
+def classifier_from(state: AnyClassifier, tensors: Tensors) -> Estimator:
     model = parts.params_from(state.cls, state.params, tensors)
     model._fixed = {name: getattr(model, name) for name in model._FIXED}
     model.classes_ = tensors.labels("classes")
@@ -91,7 +91,8 @@ def classifier_from(state: Any, tensors: Tensors) -> Any:
     elif state.cls is not CompactClassifier:
         raise ModelFileError("its classifier has no history.")
     state.build(model, tensors)
-    vars(model).update(state.validation)
+    for name, values in state.validation.items():
+        setattr(model, name, values)
     if state.slopes:
         model._slopes = dict(state.slopes)
     if "row_names" in tensors and hasattr(model, "support_"):
@@ -100,15 +101,14 @@ def classifier_from(state: Any, tensors: Tensors) -> Any:
     return model
 
 
-def _history_from(state: Any) -> TrainingHistory:
+def _history_from(state: object) -> TrainingHistory:
     found = msgspec.convert(state, TrainingHistory, from_attributes=True)
     if found.chosen_rule not in (None, *RULES):
         raise ModelFileError("its history has a rule that is not known.")
     return dataclasses.replace(found, from_file=True)
 
 
-def _n_vectors(model: Any) -> int:
-    """Return how many vectors a model has: one for two classes."""
+def _n_vectors(model: Estimator) -> int:
     return 1 if len(model.classes_) == 2 else len(model.classes_)
 
 
@@ -116,14 +116,12 @@ def _n_vectors(model: Any) -> int:
 
 
 class VectorsState(State):
-    """All vectors of a training run."""
-
     kernel: KernelState
     n_examples: Count
     n_steps: Count
     seed: Count
     n_held_out: Count | None
-    """Rows of the curve of held-out errors, if there is one."""
+    """Rows for the curve of held-out errors, if there is one."""
 
     def build(self, tensors: Tensors, n: int, n_features: int, n_numbered: int) -> Vectors:
         kernel = kernel_from(self.kernel)
@@ -155,9 +153,7 @@ def _vectors_state(vectors: Vectors, tensors: Tensors) -> VectorsState:
 
 
 class Voted(Classifier, tag="VotedPerceptronClassifier"):
-    """The voted perceptron: its vectors."""
-
-    cls: ClassVar[Any] = VotedPerceptronClassifier
+    cls: ClassVar[type[VotronClassifier]] = VotedPerceptronClassifier
     vectors: VectorsState
 
     @staticmethod
@@ -174,8 +170,6 @@ class Voted(Classifier, tag="VotedPerceptronClassifier"):
 
 
 class ExpansionState(State, tag="expansion", tag_field="form"):
-    """Coefficients of support vectors."""
-
     kernel: KernelState
 
     def build(self, tensors: Tensors, n: int, n_features: int, n_rows: int = _ANY_ROW) -> Expansion:
@@ -200,9 +194,7 @@ def _expansion_state(form: Expansion, tensors: Tensors) -> ExpansionState:
 
 
 class KernelAdatron(Classifier, tag="KernelAdatronClassifier"):
-    """The kernel adatron: its coefficients and margins."""
-
-    cls: ClassVar[Any] = KernelAdatronClassifier
+    cls: ClassVar[type[VotronClassifier]] = KernelAdatronClassifier
     expansion: ExpansionState
     separable: list[bool | None]
 
@@ -231,17 +223,15 @@ class KernelAdatron(Classifier, tag="KernelAdatronClassifier"):
 
 
 class Averaged(Classifier, tag="AveragedPerceptronClassifier"):
-    """The averaged perceptron: the sums with which it can learn on."""
-
-    cls: ClassVar[Any] = AveragedPerceptronClassifier
+    cls: ClassVar[type[VotronClassifier]] = AveragedPerceptronClassifier
     time: Count
     bias: bool
     joint: bool
     margin: NotNegative | None
-    """The margin of training; None if there is one for each class."""
+    """None if there is one for each class."""
     largest_weight: NotNegative
     thin: bool
-    """Whether weights are sparse in the file alone, since they are mostly 0."""
+    """Whether weights are dense in memory and sparse in the file."""
 
     @staticmethod
     def learnt(model: AveragedPerceptronClassifier, tensors: Tensors) -> Fields:
@@ -277,7 +267,7 @@ class Averaged(Classifier, tag="AveragedPerceptronClassifier"):
 
 
 def _is_thin(*matrices: Floats) -> bool:
-    """Tell whether dense weights take less than half the room as CSR matrices, and enough that it matters."""
+    """Tell whether large dense weights take less than half the space as CSR matrices."""
     n_bytes = sum(each.nbytes for each in matrices)
     if n_bytes < _SMALL:
         return False
@@ -285,9 +275,7 @@ def _is_thin(*matrices: Floats) -> bool:
 
 
 class Winnow(Classifier, tag="WinnowClassifier"):
-    """Winnow: its weights, and the parameters that are fixed since its first example."""
-
-    cls: ClassVar[Any] = WinnowClassifier
+    cls: ClassVar[type[VotronClassifier]] = WinnowClassifier
     time: Count
 
     @staticmethod
@@ -317,9 +305,7 @@ _BAYES = ("feature_count_", "class_count_", "feature_log_prob_", "class_log_prio
 
 
 class NaiveBayes(Classifier, tag="NaiveBayesLinearClassifier"):
-    """Naive Bayes: counts, and the logarithms that were made of them."""
-
-    cls: ClassVar[Any] = NaiveBayesLinearClassifier
+    cls: ClassVar[type[VotronClassifier]] = NaiveBayesLinearClassifier
 
     @staticmethod
     def learnt(model: NaiveBayesLinearClassifier, tensors: Tensors) -> Fields:
@@ -336,12 +322,10 @@ class NaiveBayes(Classifier, tag="NaiveBayesLinearClassifier"):
             raise tensors.wrong("feature_log_prob_", "logarithms of probabilities")
 
 
-# -- compact ones, in each of the forms that they can have ------------------------------------------------------------
+# -- compact classifiers ----------------------------------------------------------------------------------------------
 
 
 class LinearState(State, tag="linear", tag_field="form"):
-    """Weights."""
-
     boolean: bool
     binarize: float | None
 
@@ -351,7 +335,7 @@ class LinearState(State, tag="linear", tag_field="form"):
 
 
 class SequenceState(State, tag="sequence", tag_field="form"):
-    """A rule that needs every vector."""
+    """The vectors, for a rule that needs all of them."""
 
     vectors: VectorsState
     rule: str
@@ -364,9 +348,7 @@ class SequenceState(State, tag="sequence", tag_field="form"):
 
 
 class Compact(Classifier, tag="CompactClassifier"):
-    """A compact classifier: what it predicts with, and what it gave up."""
-
-    cls: ClassVar[Any] = CompactClassifier
+    cls: ClassVar[type[VotronClassifier]] = CompactClassifier
     made_from: str
     rule: str
     gave_up: list[str]
@@ -394,4 +376,4 @@ def _form_state(form: Form, tensors: Tensors) -> LinearState | ExpansionState | 
 
 
 AnyClassifier = Voted | KernelAdatron | Averaged | Winnow | NaiveBayes | Compact
-_KINDS: tuple[Any, ...] = (Voted, KernelAdatron, Averaged, Winnow, NaiveBayes, Compact)
+_KINDS: tuple[type[AnyClassifier], ...] = (Voted, KernelAdatron, Averaged, Winnow, NaiveBayes, Compact)

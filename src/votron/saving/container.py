@@ -1,11 +1,11 @@
-"""The file itself: arrays in the safetensors format, a manifest in JSON in its metadata, and a digest of both.
+"""The file: arrays in the safetensors format, a manifest in JSON in its metadata, and a digest of both.
 
 A safetensors file is eight bytes with the length of a header, the header in JSON, and the bytes of the arrays. The
-digest is an array too, so the same model makes the same file, and every tool that knows safetensors opens it.
+digest is an array too.
 
-Reading trusts nothing. The header is a claim until sizes, types and offsets agree with the file, and JSON is limited in
-length and in the number of its values before it is parsed, since an empty list takes two bytes in a file and some
-hundred in memory. The package safetensors writes; it does not read, since it limits neither, and takes no pipes.
+Reading trusts nothing: sizes, types and offsets in the header must agree with the file, and JSON is limited in length
+and in the number of its values before it is parsed, since an empty list takes two bytes in a file and some hundred in
+memory. The package safetensors limits neither, and reads no pipes, so it is used for writing only.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import os
 import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, BinaryIO, Literal, TypeVar
+from typing import Annotated, BinaryIO, Literal, TypeVar
 
 import msgspec
 import numpy as np
@@ -24,17 +24,18 @@ import safetensors.numpy
 from numpy.typing import NDArray
 
 from votron._util.resources import available_memory
+from votron._util.types import Array
 from votron.errors import ModelFileError
 
-Arrays = dict[str, NDArray[Any]]
-Source = str | os.PathLike[str] | BinaryIO
+Arrays = dict[str, Array]
+_Path = str | bytes | os.PathLike[str]
+Source = _Path | BinaryIO
 T = TypeVar("T")
 
-MOST_MANIFEST = 4 << 20
-"""Bytes that a manifest may have."""
-_MOST_HEADER = 12 << 20
+MOST_MANIFEST, _MOST_HEADER = 4 << 20, 12 << 20
+"""Bytes of the manifest, and of the header that contains it."""
 _MOST_VALUES = 150_000
-"""Values that JSON may have: each takes up to some two hundred bytes in memory."""
+"""Values in JSON: each takes up to two hundred bytes in memory."""
 _TYPES = {
     **{"BOOL": "|b1", "U8": "|u1", "I8": "|i1", "U16": "<u2", "I16": "<i2", "U32": "<u4", "I32": "<i4"},
     **{"U64": "<u8", "I64": "<i8", "F16": "<f2", "F32": "<f4", "F64": "<f8"},
@@ -44,7 +45,7 @@ _DIGEST = "sha256"
 
 @dataclass(frozen=True, eq=False)
 class Content:
-    """What is in a file: the manifest as JSON, the arrays, their digest, and the size of all."""
+    """The content of a file, with the manifest as JSON."""
 
     manifest: bytes
     arrays: Arrays
@@ -52,22 +53,19 @@ class Content:
     n_bytes: int
 
 
-def packed(manifest: bytes, arrays: Mapping[str, NDArray[Any]]) -> bytes:
+def packed(manifest: bytes, arrays: Mapping[str, Array]) -> bytes:
     if len(manifest) > MOST_MANIFEST:
         raise ModelFileError(
             f"This model cannot be saved: its parameters, steps and provenance take {len(manifest):,} bytes, and a "
             f"model file has at most {MOST_MANIFEST:,}. Encode columns of one kind together, as table_classifier does."
         )
     plain = {name: np.asarray(a, dtype=a.dtype.newbyteorder("<"), order="C") for name, a in arrays.items()}
-    digest = np.frombuffer(_digest(manifest, plain).digest(), dtype=np.uint8)
+    digest = np.frombuffer(bytes.fromhex(_digest(manifest, plain)), dtype=np.uint8)
     return bytes(safetensors.numpy.save({**plain, _DIGEST: digest}, {"votron": manifest.decode()}))
 
 
 def read_content(source: Source, name: str, *, mmap: bool = False) -> Content:
-    """Read a file or a stream, called ``name`` in errors, and check that it is whole and unaltered.
-
-    With ``mmap`` the arrays of a file are mapped into memory, which costs none until they are used.
-    """
+    """Read a file or a stream, called ``name`` in errors, and check that it is whole and unaltered."""
     try:
         if not isinstance(source, str | bytes | os.PathLike):
             return _read(source, name)
@@ -77,14 +75,10 @@ def read_content(source: Source, name: str, *, mmap: bool = False) -> Content:
             return _read(file, name, size, source if mmap and size else None)
     except OSError as error:
         raise ModelFileError(f"Cannot read the model file {name}: {error.strerror or error}.") from error
-    except ValueError as error:
-        if isinstance(error, ModelFileError):
-            raise
-        raise ModelFileError(f"Cannot read the model file {name}: {str(error).rstrip('.')}.") from error
 
 
-def decoded(text: bytes, kind: Any, what: str) -> Any:
-    """Return what JSON says, as values of these types, or refuse it."""
+def decoded(text: bytes, kind: type[T], what: str) -> T:
+    """Decode JSON as values of this type, or refuse it."""
     if sum(map(text.count, (b",", b"[", b"{"))) > _MOST_VALUES:
         raise ModelFileError(f"its {what} has more than {_MOST_VALUES:,} values.")
     try:
@@ -93,7 +87,7 @@ def decoded(text: bytes, kind: Any, what: str) -> Any:
         raise ModelFileError(f"its {what} is not what Votron writes: {error}.") from None
 
 
-def _read(file: BinaryIO, name: str, size: int | None = None, to_map: Any = None) -> Content:
+def _read(file: BinaryIO, name: str, size: int | None = None, to_map: _Path | None = None) -> Content:
     header = _header(file, name)
     start = 8 + len(header)
     try:
@@ -116,10 +110,9 @@ def _read(file: BinaryIO, name: str, size: int | None = None, to_map: Any = None
         _check_size(n_bytes, len(content) + len(file.read(1)), name)
     arrays = {key: _array(content, *place) for key, place in layout.items()}
     stated = arrays.pop(_DIGEST, np.empty(0)).tobytes().hex()
-    if stated != _digest(manifest, arrays).hexdigest():
+    if stated != _digest(manifest, arrays):
         raise ModelFileError(
-            f"The model file {name} is damaged or was altered: its content does not have the SHA-256 that it states. "
-            "Copy it again."
+            f"The model file {name} is damaged or was altered: its SHA-256 does not match its content. Copy it again."
         )
     return Content(manifest, arrays, stated, start + n_bytes)
 
@@ -136,7 +129,7 @@ def _header(file: BinaryIO, name: str) -> bytes:
 
 
 def _exactly(file: BinaryIO, n: int) -> NDArray[np.uint8]:
-    """Return so many bytes, or what there is: a pipe gives them in parts."""
+    """Return n bytes, or all there are; a pipe gives them in parts."""
     content, at = np.empty(n, dtype=np.uint8), 0
     while at < n and (more := file.readinto(content[at:].data)):  # type: ignore[attr-defined]
         at += more
@@ -151,20 +144,20 @@ def _check_size(stated: int, found: int, name: str) -> None:
         raise ModelFileError(f"The model file {name} is damaged: it is longer than its arrays. Copy it again.")
 
 
-def _digest(manifest: bytes, arrays: Mapping[str, NDArray[Any]]) -> Any:
+def _digest(manifest: bytes, arrays: Mapping[str, Array]) -> str:
     """Return the SHA-256 of the manifest, and of name, type, shape and bytes of each array."""
     sha = hashlib.sha256(manifest)
     for name in sorted(arrays):
         sha.update(f"\n{name} {arrays[name].dtype.str} {arrays[name].shape}\n".encode())
         sha.update(arrays[name].reshape(-1).data)
-    return sha
+    return sha.hexdigest()
 
 
 # -- the header -------------------------------------------------------------------------------------------------------
 
 
 class _Entry(msgspec.Struct, forbid_unknown_fields=True):
-    """An array, as a header has it."""
+    """An array in the header."""
 
     dtype: Literal[tuple(_TYPES)]  # type: ignore[valid-type]
     shape: Annotated[tuple[Annotated[int, msgspec.Meta(ge=0, le=2**40)], ...], msgspec.Meta(max_length=2)]
@@ -176,7 +169,7 @@ _Layout = dict[str, tuple[str, tuple[int, ...], int]]
 
 
 def _layout(header: bytes) -> tuple[bytes | None, _Layout, int]:
-    """Return the manifest, if there is one, where arrays are, and how many bytes they take together."""
+    """Return the manifest, if there is one, the layout of the arrays, and their total size."""
     entries = decoded(header, dict[str, msgspec.Raw], "header")
     metadata = decoded(bytes(entries.pop("__metadata__", b"{}")), dict[str, str], "header")
     found, spans = {}, []
@@ -196,9 +189,9 @@ def _layout(header: bytes) -> tuple[bytes | None, _Layout, int]:
     return None if manifest is None else manifest.encode(), found, at
 
 
-def _array(content: NDArray[np.uint8], dtype: str, shape: tuple[int, ...], offset: int) -> NDArray[Any]:
+def _array(content: NDArray[np.uint8], dtype: str, shape: tuple[int, ...], offset: int) -> Array:
     size = math.prod(shape) * np.dtype(dtype).itemsize
-    array: NDArray[Any] = content[offset : offset + size].view(dtype).reshape(shape)
+    array: Array = content[offset : offset + size].view(dtype).reshape(shape)
     array = array if array.flags.aligned else array.copy()
     array.flags.writeable = False
     return array

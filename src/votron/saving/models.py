@@ -1,7 +1,7 @@
-"""Models in files: `save` and `load`, for fitted classifiers and pipelines that end in one, and `read_manifest`.
+"""Saving and loading of fitted classifiers, and of pipelines that end in one.
 
-A file is arrays in the safetensors format and a manifest in JSON (`votron.saving.container`), which becomes typed
-structs that forbid other fields. Nothing in it is code, so a file from anywhere can be opened.
+A file has arrays in the safetensors format and a manifest in JSON (`votron.saving.container`), which is decoded into
+typed structs that forbid other fields.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import msgspec
 from sklearn.pipeline import Pipeline
 
 from votron import __version__
 from votron._util.files import replacing
+from votron._util.types import Estimator, Params
 from votron.errors import ModelFileError, VotronError
 from votron.estimators.pipelines import ClassifierPipeline
 from votron.saving.classifiers import AnyClassifier, classifier_from, classifier_state
@@ -28,52 +28,53 @@ from votron.saving.steps import Named, named_from, named_states
 from votron.saving.tensors import Tensors, plain
 from votron.theory import Certificate
 
-__all__ = ["Manifest", "load", "read_manifest", "save"]
-
 FORMAT = 1
 _LONGEST_REASON = 400
 
 
+class _Version(msgspec.Struct):
+    format: int
+
+
 class Stored(State):
-    """The manifest of a file, as it stands there."""
+    """The manifest in a file."""
 
     format: int
     votron: str
     model: AnyClassifier
     steps: list[Named]
     last: str | None
-    """What the classifier is called in a pipeline; None without one."""
-    provenance: dict[str, Any]
+    """The classifier's name in a pipeline; None without one."""
+    provenance: Params
     certificate: strict(Certificate) | None  # type: ignore[valid-type]
 
 
 def save(
-    model: Any,
+    model: Estimator,
     path: str | os.PathLike[str],
     *,
-    certificate: Any = None,
-    provenance: Mapping[str, Any] | None = None,
+    certificate: Certificate | None = None,
+    provenance: Mapping[str, object] | None = None,
 ) -> None:
     """Save a fitted model in one file, which `load` opens.
 
-    The file holds no code. Support vectors keep their type (pixels stay bytes), and sparse ones stay sparse. Kernels
-    that are functions cannot be saved.
+    The file contains no code, so kernels that are Python functions cannot be saved.
 
     Parameters
     ----------
     model : classifier of Votron, or Pipeline that ends in one
         The model. The steps before it may be `votron.tabular_encoder`, scalers, and vectorizers of text.
     path : str or path-like
-        The file; by custom its name ends in ``.votron``. What was there is replaced when all is written, and opens.
+        The file, usually with the extension ``.votron``. An existing file is replaced once the new one is complete.
     certificate : Certificate, optional
-        What `votron.certify` found, to go with the model.
+        The certificate from `votron.certify`, to store with the model.
     provenance : dict, optional
-        Where the model comes from, as text, numbers, lists and dicts.
+        The origin of the model, as text, numbers, lists and dicts.
 
     Raises
     ------
     ModelFileError
-        If something of the model cannot be put into a file, or the file cannot be written.
+        If the model cannot be saved, or the file cannot be written.
 
     Examples
     --------
@@ -90,13 +91,12 @@ def save(
     """
     if not isinstance(certificate, Certificate | None):
         raise VotronError(
-            f"The 'certificate' of a model must be what votron.certify returns. Got {certificate!r} instead.",
-            parameter="certificate",
+            f"The 'certificate' of a model must be a Certificate. Got {certificate!r} instead.", parameter="certificate"
         )
     as_pipeline = isinstance(model, Pipeline)
     *before, (last, classifier) = model.steps if as_pipeline else [("model", model)]
-    found: dict[str, Any] = {}
-    if hasattr(classifier, "_for_file") and not isinstance(classifier, type):
+    found: Params = {}
+    if hasattr(classifier, "_for_file"):
         classifier, found = classifier._for_file()
     tensors = Tensors({})
     stored = Stored(
@@ -110,21 +110,20 @@ def save(
     )
     try:
         content = packed(msgspec.json.encode(stored, enc_hook=plain), tensors.arrays)
-    except UnicodeEncodeError as error:
-        raise ModelFileError(f"This model cannot be saved, since its names are not Unicode: {error}.") from None
-    try:
         with replacing(Path(os.fsdecode(path))) as temporary:
             temporary.write_bytes(content)
             _check_opens(temporary)
+    except VotronError:
+        raise
+    except UnicodeEncodeError as error:
+        raise ModelFileError(f"This model cannot be saved, since its names are not Unicode: {error}.") from None
     except (OSError, ValueError) as error:
-        if isinstance(error, VotronError):
-            raise
         reason = getattr(error, "strerror", None) or error
         raise ModelFileError(f"Cannot write the model file {called(path)}: {reason}.") from error
 
 
 def _check_opens(path: Path) -> None:
-    """Refuse a file that could not be opened again, while the model is still there."""
+    """Refuse a file that could not be opened again."""
     try:
         load(path, mmap=True)
     except ModelFileError as error:
@@ -132,8 +131,8 @@ def _check_opens(path: Path) -> None:
         raise ModelFileError(f"This model cannot be saved: {reason}") from None
 
 
-def _as_json(provenance: Any) -> dict[str, Any]:
-    """Return what JSON makes of a dict, or refuse what a file cannot hold."""
+def _as_json(provenance: Mapping[str, object]) -> Params:
+    """Return a dict as JSON would restore it."""
     try:
         text = json.dumps(dict(provenance), allow_nan=False, ensure_ascii=False)
         return dict(json.loads(text.encode("utf-8", "replace")))  # names of files need not be Unicode
@@ -144,31 +143,29 @@ def _as_json(provenance: Any) -> dict[str, Any]:
         ) from None
 
 
-def load(path: str | os.PathLike[str], *, mmap: bool = False) -> Any:
+def load(path: str | os.PathLike[str], *, mmap: bool = False) -> Estimator:
     """Open a model file.
 
-    Nothing in a file is run, and nothing is built before it is checked, so a file from elsewhere can be opened; whether
-    its predictions are any good is another matter.
+    Opening a file runs no code from it, so files from untrusted sources can be opened; their predictions may be wrong.
 
     Parameters
     ----------
     path : str or path-like
         The file.
     mmap : bool, default=False
-        Map arrays into memory instead of reading them: processes that open the same file share them, and a model that
-        is larger than memory opens. Only for files that nobody writes into: what is mapped can change after it was
-        checked, and if the file is cut short, using the model ends the process (SIGBUS). `save` does neither: it puts a
-        new file in the place of the old one, which stays whole for those who have it mapped.
+        Map arrays into memory instead of reading them, so that processes share them, and models larger than memory can
+        be opened. Only for files that are not changed in place: if a mapped file is truncated, using the model ends the
+        process (SIGBUS). `save` is safe, since it replaces the file.
 
     Returns
     -------
     classifier or ClassifierPipeline
-        The model as it was saved. A pipeline offers what its classifier does, such as ``with_rule`` and ``record_``.
+        The model as it was saved. A pipeline also has the methods of its classifier, such as ``with_rule``.
 
     Raises
     ------
     ModelFileError
-        If there is no such file, or it is not a model file, is damaged, was altered, or is of a later version.
+        If the file does not exist, is not a model file, is damaged, or was written by a later version.
 
     Examples
     --------
@@ -182,15 +179,15 @@ def load(path: str | os.PathLike[str], *, mmap: bool = False) -> Any:
     return _model_of(read_content(path, name, mmap=mmap), name)
 
 
-def load_with_manifest(path: Source, *, name: str | None = None) -> tuple[Any, Manifest]:
-    """Return a model as `load` does, and what its file says of it, from one reading of the file, or of a stream."""
+def load_with_manifest(path: Source, *, name: str | None = None) -> tuple[Estimator, Manifest]:
+    """Return a model and its manifest, from one reading of a file or stream."""
     name = called(path) if name is None else name
     content = read_content(path, name)
     manifest = _manifest_of(content, name)
     return _model_of(content, name), manifest
 
 
-def _model_of(content: Content, name: str) -> Any:
+def _model_of(content: Content, name: str) -> Estimator:
     with _naming(name):
         stored, tensors = _stored(content), Tensors(content.arrays, content.n_bytes)
         steps = named_from(stored.steps, tensors.at("steps")) if stored.steps else []
@@ -202,19 +199,17 @@ def _model_of(content: Content, name: str) -> Any:
 
 
 def _stored(content: Content) -> Stored:
-    number = decoded(content.manifest, dict[str, msgspec.Raw], "manifest").get("format", b"0")
-    if bytes(number) != str(FORMAT).encode():
+    number = decoded(content.manifest, _Version, "manifest").format
+    if number != FORMAT:
         raise ModelFileError(
-            f"it is of format {bytes(number)[:20].decode('ascii', 'replace')}, and this version of Votron reads format "
-            f"{FORMAT}: upgrade Votron."
+            f"it is of format {number}, and this version of Votron reads format {FORMAT}: upgrade Votron."
         )
-    found: Stored = decoded(content.manifest, Stored, "manifest")
-    return found
+    return decoded(content.manifest, Stored, "manifest")
 
 
 @contextmanager
 def _naming(name: str) -> Iterator[None]:
-    """Make errors of what is in a file speak of the file, in one sentence."""
+    """Turn errors about the content of a file into one sentence about the file."""
     try:
         yield
     except (ValueError, TypeError, AttributeError, OverflowError, RecursionError) as error:
@@ -227,18 +222,18 @@ def _naming(name: str) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a model file says beside the model.
+    """Information in a model file about the model.
 
     Attributes
     ----------
     format : int
-        Number of the file's format.
+        The version of the file format.
     votron : str
-        The version that wrote it.
+        The version of Votron that wrote the file.
     provenance : dict
-        Where the model comes from, as whoever saved it said.
+        The origin of the model, as given to `votron.save`.
     certificate : Certificate or None
-        What the theorems say of it, where it was saved with one.
+        The certificate, if it was saved with one.
     sha256 : str
         Digest of the content.
     n_bytes : int
@@ -247,26 +242,19 @@ class Manifest:
 
     format: int
     votron: str
-    provenance: dict[str, Any]
+    provenance: Params
     certificate: Certificate | None
     sha256: str
     n_bytes: int
 
 
-def read_manifest(path: Source, *, name: str | None = None) -> Manifest:
-    """Return what a model file says beside the model, which is not built.
+def read_manifest(path: Source) -> Manifest:
+    """Return the information in a model file about the model, without building it.
 
     Parameters
     ----------
     path : str, path-like or binary file
-        The file, or what gives its bytes, such as ``sys.stdin.buffer``.
-    name : str, optional
-        What to call it in errors; by default its path, in quotes.
-
-    Returns
-    -------
-    Manifest
-        What it says.
+        The file.
 
     Examples
     --------
@@ -275,7 +263,7 @@ def read_manifest(path: Source, *, name: str | None = None) -> Manifest:
         ...
     votron.errors.ModelFileError: Cannot read the model file 'no-such-file': No such file or directory.
     """
-    name = called(path) if name is None else name
+    name = called(path)
     return _manifest_of(read_content(path, name), name)
 
 

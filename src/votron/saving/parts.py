@@ -1,4 +1,4 @@
-"""What classifiers and steps are made of in a model file: dataclasses, kernels, parameters and records."""
+"""Dataclasses, kernels, parameters and records in model files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import msgspec
 import numpy as np
 
-from votron._util.types import Floats, Rows
+from votron._util.types import Estimator, Floats, Rows
 from votron.errors import ModelFileError
 from votron.kernels import Kernel
 from votron.kernels.base import KERNELS, MADE_OF_KERNELS, is_precomputed
@@ -20,29 +20,28 @@ from votron.record import MistakeRecord
 from votron.rules import RULES
 from votron.saving.tensors import WIDEST, Scalar, Tensors, plain
 
+Fields = dict[str, Any]
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**62)]
 _DEEPEST = 8
-"""Kernels that may stand over one another."""
+"""Kernels that may be nested."""
 _MOST_THREADS = 4096
-_REFUSED = (
-    "; skops.io saves pipelines of any parts, and names those that whoever opens the file has to trust "
-    "(docs/interoperability.md)."
-)
 
 
 class State(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """A part of a manifest: it has these fields, of these types, and no others."""
+    """A part of a manifest, with these fields, of these types, and no others."""
 
 
 def refused(what: str) -> ModelFileError:
-    return ModelFileError(f"{what} cannot be saved in a model file{_REFUSED}")
+    return ModelFileError(
+        f"{what} cannot be saved in a model file; skops.io saves pipelines of any steps (docs/interoperability.md)."
+    )
 
 
 def strict(hint: Any) -> Any:
-    """Return what a type is in JSON: a dataclass becomes a struct that forbids other fields."""
+    """Return a type with structs that forbid other fields in place of dataclasses."""
     if dataclasses.is_dataclass(hint) and isinstance(hint, type):
         hints = typing.get_type_hints(hint, include_extras=True)
-        fields = [(each.name, strict(hints[each.name]), _default(each)) for each in dataclasses.fields(hint)]
+        fields = [(each.name, strict(hints[each.name])) for each in dataclasses.fields(hint)]
         return msgspec.defstruct(hint.__name__, fields, bases=(State,), kw_only=True)
     origin, args = typing.get_origin(hint), tuple(map(strict, typing.get_args(hint)))
     if origin is types.UnionType:
@@ -50,10 +49,9 @@ def strict(hint: Any) -> Any:
     return origin[args] if origin in (tuple, list, dict) else hint
 
 
-def _default(field: dataclasses.Field[Any]) -> Any:
-    if field.default_factory is not dataclasses.MISSING:
-        return msgspec.field(default_factory=field.default_factory)
-    return msgspec.NODEFAULT if field.default is dataclasses.MISSING else field.default
+def is_a(value: object, kind: type) -> bool:
+    """Return whether a value has exactly this type, or is an int for a float."""
+    return type(value) is kind or (kind is float and type(value) is int)
 
 
 # -- kernels ----------------------------------------------------------------------------------------------------------
@@ -69,39 +67,37 @@ class KernelState(State):
 def kernel_state(kernel: Kernel) -> KernelState:
     if _kernel_class(kernel.name) is not type(kernel):
         raise ModelFileError(
-            "The kernel of a model in a file must be one of Votron's, or registered with register_kernel, since a file "
-            f"cannot hold a function. Got {kernel!r} instead."
+            "To be saved, the kernel of a model must be one of Votron's, or registered with register_kernel, since a "
+            f"file cannot hold a function. Got {kernel!r} instead."
         )
-    values = {field.name: getattr(kernel, field.name) for field in dataclasses.fields(kernel)}  # type: ignore[arg-type]
-    return KernelState(
-        name=kernel.name,
-        fields={name: kernel_state(each) if isinstance(each, Kernel) else plain(each) for name, each in values.items()},
-    )
+    fields: Fields = {}
+    for field in dataclasses.fields(kernel):  # type: ignore[arg-type]
+        value = getattr(kernel, field.name)
+        fields[field.name] = kernel_state(value) if isinstance(value, Kernel) else plain(value)
+    return KernelState(name=kernel.name, fields=fields)
 
 
 def kernel_from(state: KernelState, depth: int = 0) -> Kernel:
-    """Return a kernel; each of its fields must have the type of its default, or be a kernel where there is none."""
+    """Return a kernel; its fields must have the types of their defaults, or be kernels if there are none."""
     cls = _kernel_class(state.name)
     if cls is None:
         raise ModelFileError(
-            f"its kernel {state.name[:60]!r} is not known: import the package that brings it before the file is opened."
+            f"its kernel {state.name[:60]!r} is not known: import the package that brings it, and open the file again."
         )
     if depth > _DEEPEST:
         raise ModelFileError(f"it has a kernel over more than {_DEEPEST} others.")
-    defaults = {field.name: field.default for field in dataclasses.fields(cls)}
-    values: dict[str, Any] = {}
+    defaults = {field.name: field.default for field in dataclasses.fields(cls)}  # type: ignore[arg-type]
+    values: Fields = {}
     for name, value in state.fields.items():
         default = defaults.get(name, ...)
-        kind = KernelState if default is dataclasses.MISSING else type(default)
-        if type(value) is not kind and not (kind is float and type(value) is int):
+        if not is_a(value, KernelState if default is dataclasses.MISSING else type(default)):
             raise ModelFileError(f"its kernel {state.name!r} has no parameter {name[:60]!r} of this type.")
         values[name] = kernel_from(value, depth + 1) if isinstance(value, KernelState) else value
-    made: Kernel = cls(**values)
-    return made
+    return cls(**values)
 
 
-def _kernel_class(name: str) -> Any:
-    """Return the class of a kernel by name, if it is known already: opening a file imports nothing."""
+def _kernel_class(name: str) -> type[Kernel] | None:
+    """Return the class of a kernel that is registered already: opening a file imports nothing."""
     return dict.get(KERNELS, name) or MADE_OF_KERNELS.get(name)
 
 
@@ -110,11 +106,8 @@ def _kernel_class(name: str) -> Any:
 Params = dict[str, Scalar | KernelState]
 
 
-def params_state(model: Any, tensors: Tensors, leave_out: Sequence[str] = ()) -> Params:
-    """Return the constructor's parameters; of lists and dicts the entries become arrays.
-
-    A generator of random numbers becomes None: it has been used, and the model has what came of it.
-    """
+def params_state(model: Estimator, tensors: Tensors, leave_out: Sequence[str] = ()) -> Params:
+    """Return the constructor's parameters; entries of lists and dicts become arrays, a used random generator None."""
     found: Params = {}
     for name, value in model.get_params(deep=False).items():
         if isinstance(value, dict | list | tuple | np.ndarray) and name not in leave_out:
@@ -129,19 +122,19 @@ def params_state(model: Any, tensors: Tensors, leave_out: Sequence[str] = ()) ->
     return found
 
 
-def _scalar(model: Any, name: str, value: Any) -> Scalar:
+def _scalar(model: Estimator, name: str, value: object) -> Scalar:
     if isinstance(value, Scalar) and not (isinstance(value, float) and not np.isfinite(value)):
         return value
-    what = "a file cannot hold a function" if callable(value) else "a file holds numbers and texts"
     raise ModelFileError(
-        f"The {name!r} parameter of {type(model).__name__} cannot be saved, since {what}. Got {value!r}.",
+        f"The {name!r} parameter of {type(model).__name__} must be a number or text to be saved, since a "
+        f"file cannot hold a function. Got {value!r} instead.",
         parameter=name,
     )
 
 
-def params_from(cls: Any, params: Params, tensors: Tensors) -> Any:
-    """Return an unfitted object with these parameters, which its class judges."""
-    values: dict[str, Any] = {}
+def params_from(cls: type[Estimator], params: Params, tensors: Tensors) -> Estimator:
+    """Return an unfitted object with these parameters, checked by its class."""
+    values: Fields = {}
     signature = inspect.signature(cls).parameters
     for name, value in params.items():
         if name not in signature:
@@ -163,14 +156,14 @@ def params_from(cls: Any, params: Params, tensors: Tensors) -> Any:
     return made
 
 
-def _refuse_unknown_names(made: Any) -> None:
-    """Refuse names of kernels and rules that are not registered: looking for them would import what a file names."""
+def _refuse_unknown_names(made: Estimator) -> None:
+    """Refuse kernels and rules that are not registered: looking for them would import a package named by the file."""
     for name, known in (("kernel", KERNELS), ("rule", {**RULES, "auto": None})):
         value = getattr(made, name, None)
         if isinstance(value, str) and value not in known:
             raise ModelFileError(
-                f"its {name} must be one of {', '.join(map(repr, known))}, or registered by the package that brings "
-                f"it, which has to be imported first. Got {value[:60]!r} instead."
+                f"its {name} must be one of {', '.join(map(repr, known))}, or registered before the file is opened. "
+                f"Got {value[:60]!r} instead."
             )
 
 
@@ -180,7 +173,7 @@ _COLUMNS = {"example": "i8", "vector": "i4", "sign": "i1", "time": "i8", "score"
 
 
 def put_record(record: MistakeRecord, tensors: Tensors) -> None:
-    """Write a record; scores and lengths that are all 0, as compact models have them, are left out."""
+    """Write a record, without the scores and lengths of compact models, which are all 0."""
     for name in (*_COLUMNS, "weight"):
         column = getattr(record, name)
         if column is not None and (name not in ("score", "norm2") or column.any()):
@@ -188,7 +181,6 @@ def put_record(record: MistakeRecord, tensors: Tensors) -> None:
 
 
 def record_from(tensors: Tensors, n_named: int, n_vectors: int, n_examples: int, n_steps: int) -> MistakeRecord:
-    """Return a record of some of ``n_named`` examples."""
     columns = {"example": tensors.take("example", "i8", (None,), least=0)}
     k = len(columns["example"])
     for name, kind in list(_COLUMNS.items())[1:]:
@@ -203,7 +195,7 @@ def record_from(tensors: Tensors, n_named: int, n_vectors: int, n_examples: int,
 
 
 def support_rows(tensors: Tensors, kernel: Kernel, n_support: int, n_features: int) -> Rows:
-    """Return support vectors that the kernel takes; of a precomputed one, the diagonal."""
+    """Return support vectors; for a precomputed kernel, the diagonal."""
     if is_precomputed(kernel):
         return tensors.take("support_rows", "f8", (n_support, 1))
     rows = tensors.rows("support_rows", (n_support, n_features))
@@ -214,6 +206,6 @@ def support_rows(tensors: Tensors, kernel: Kernel, n_support: int, n_features: i
 
 
 def divisor_from(tensors: Tensors, n_vectors: int) -> Floats | None:
-    """Return what scores are divided by, if anything."""
+    """Return the divisor of scores, if there is one."""
     least = float(np.finfo(np.float64).tiny)
     return tensors.take("divisor", "f8", (n_vectors,), least=least) if "divisor" in tensors else None

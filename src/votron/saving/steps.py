@@ -1,6 +1,6 @@
 """Steps before a classifier in model files: encoders of tables, scalers, imputers and vectorizers of text.
 
-A transformer is made again by its constructor and given what it had learnt; nothing is fitted on what a file says.
+A transformer is rebuilt by its constructor and given its fitted attributes; nothing is fitted on the content of a file.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ import msgspec
 import numpy as np
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfTransformer, TfidfVectorizer
 from sklearn.impute import SimpleImputer
-from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, Normalizer, RobustScaler, StandardScaler
 
+from votron._util.types import Estimator
 from votron.errors import ModelFileError
-from votron.saving.parts import Params, State, params_from, params_state, refused
+from votron.saving.parts import Params, State, is_a, params_from, params_state, refused
 from votron.saving.tensors import WIDEST, Scalar, Tensors, objects, plain
 from votron.tables import Column, TableEncoder
 from votron.tables.encoder import KINDS
 
 Positive = Annotated[int, msgspec.Meta(ge=1, le=2**48)]
 _A_WORD = 120
-"""Bytes that a vocabulary takes for a word, beside the word."""
+"""Bytes of a vocabulary's entry, besides the word."""
 _LONGEST_NGRAM = 20
 _SAFE = {
     "input": ("content",),
@@ -33,22 +33,22 @@ _SAFE = {
     "decode_error": ("strict",),
     "token_pattern": (r"(?u)\b\w\w+\b", r"(?u)\b\w+\b"),
 }
-"""What vectorizers may have, so that they open no files, and no pattern of a stranger keeps them busy for ever."""
+"""Parameters with which vectorizers open no files and evaluate no pattern from elsewhere, which may take forever."""
 
 
-def put_names(made: Any, tensors: Tensors) -> None:
+def put_names(made: Estimator, tensors: Tensors) -> None:
     if hasattr(made, "feature_names_in_"):
         tensors.put_list("feature_names", [str(name) for name in made.feature_names_in_])
 
 
-def set_names(made: Any, n_features: int | None, tensors: Tensors) -> None:
+def set_names(made: Estimator, n_features: int | None, tensors: Tensors) -> None:
     if n_features is not None:
         made.n_features_in_ = n_features
     if "feature_names" in tensors:
         made.feature_names_in_ = objects(tensors.listed("feature_names", n=n_features))
 
 
-# -- what transformers have learnt ------------------------------------------------------------------------------------
+# -- fitted attributes ------------------------------------------------------------------------------------------------
 
 _LEARNT: dict[type, dict[str, str]] = {
     StandardScaler: {"mean_": "with_mean", "var_": "with_std", "scale_": "with_std"},
@@ -58,16 +58,16 @@ _LEARNT: dict[type, dict[str, str]] = {
     Normalizer: {},
     TfidfTransformer: {"idf_": "use_idf"},
 }
-"""What each class learns of every feature: always, or where a parameter says so."""
+"""Fitted attributes of each class: always there, or if a parameter is set."""
 
 
-def _put_scaler(step: Any, tensors: Tensors) -> None:
+def _put_scaler(step: Estimator, tensors: Tensors) -> None:
     for name in (*_LEARNT[type(step)], "n_samples_seen_"):
         if getattr(step, name, None) is not None:
             tensors.put(name, np.atleast_1d(getattr(step, name)))
 
 
-def _set_scaler(made: Any, tensors: Tensors) -> None:
+def _set_scaler(made: Estimator, tensors: Tensors) -> None:
     for name, asked in _LEARNT[type(made)].items():
         if name in tensors or not asked or getattr(made, asked):
             setattr(made, name, tensors.take(name, "f4 f8", (getattr(made, "n_features_in_", None),)))
@@ -75,7 +75,7 @@ def _set_scaler(made: Any, tensors: Tensors) -> None:
             setattr(made, name, None)
     if "n_samples_seen_" in tensors:
         seen = tensors.take("n_samples_seen_", "i4 i8 f8", (None,), least=0)
-        made.n_samples_seen_ = seen[0] if len(seen) == 1 else seen  # of a feature each, where numbers were missing
+        made.n_samples_seen_ = seen[0] if len(seen) == 1 else seen  # one for each feature, if numbers were missing
 
 
 def _put_imputer(step: SimpleImputer, tensors: Tensors) -> None:
@@ -88,14 +88,14 @@ def _put_imputer(step: SimpleImputer, tensors: Tensors) -> None:
 def _set_imputer(made: SimpleImputer, tensors: Tensors) -> None:
     statistics = tensors.take("statistics", "f4 f8", (getattr(made, "n_features_in_", None),), finite=False)
     names = vars(made).get("feature_names_in_")
-    made.fit(np.zeros((1, len(statistics)), dtype=statistics.dtype))  # of ours, which makes what it has beside these
+    made.fit(np.zeros((1, len(statistics)), dtype=statistics.dtype))  # sets its other attributes
     made.statistics_ = statistics.astype(made.statistics_.dtype)
     if names is not None:
         made.feature_names_in_ = names
 
 
-def _check_texts(step: Any, tensors: Tensors | None = None) -> None:
-    """Refuse what would open files, or could keep whoever opens the model busy for ever."""
+def _check_texts(step: Estimator, tensors: Tensors | None = None) -> None:
+    """Refuse parameters with which a vectorizer would open files or could take forever."""
     shortest, longest = step.ngram_range if len(step.ngram_range) == 2 else (0, 0)
     words = step.stop_words if isinstance(step.stop_words, list) else []
     odd = [name for name, safe in _SAFE.items() if getattr(step, name) not in safe]
@@ -110,14 +110,14 @@ def _check_texts(step: Any, tensors: Tensors | None = None) -> None:
         raise refused(f"A {type(step).__name__} with {odd[0]}={str(getattr(step, odd[0]))[:60]!r}")
 
 
-def _put_words(step: Any, tensors: Tensors) -> None:
+def _put_words(step: Estimator, tensors: Tensors) -> None:
     _check_texts(step)
     tensors.put_list("words", sorted(step.vocabulary_, key=step.vocabulary_.__getitem__))
     if getattr(step, "use_idf", False):
         tensors.put("idf", step.idf_)
 
 
-def _set_words(made: Any, tensors: Tensors) -> None:
+def _set_words(made: Estimator, tensors: Tensors) -> None:
     _check_texts(made)
     words = tensors.listed("words")
     tensors.spend(_A_WORD * len(words))
@@ -133,18 +133,18 @@ def _set_words(made: Any, tensors: Tensors) -> None:
             made._tfidf.idf_ = tensors.take("idf", "f8", (len(words),))
 
 
-_Hook = Callable[[Any, Tensors], None]
+_Hook = Callable[[Estimator, Tensors], None]
 _HOOKS: dict[type, tuple[_Hook, _Hook]] = {
     **dict.fromkeys(_LEARNT, (_put_scaler, _set_scaler)),
     SimpleImputer: (_put_imputer, _set_imputer),
     **dict.fromkeys((CountVectorizer, TfidfVectorizer), (_put_words, _set_words)),
     HashingVectorizer: (_check_texts, _check_texts),
 }
-"""What writes and sets what each class has beside parameters and names of features."""
+"""Functions that write and set the fitted attributes of each class."""
 _CLASSES = {cls.__name__: cls for cls in _HOOKS}
 _COLUMNS = {cls.__name__: cls for cls in KINDS}
 _LEFT_OUT = ("dtype", "vocabulary", "missing_values")
-"""Parameters that have their defaults in a file."""
+"""Parameters that are not stored."""
 
 
 # -- states -----------------------------------------------------------------------------------------------------------
@@ -157,7 +157,7 @@ class Transformer(State, tag_field="kind"):
     params: Params
     n_features: Positive | None
 
-    def build(self, tensors: Tensors) -> Any:
+    def build(self, tensors: Tensors) -> Estimator:
         cls = _CLASSES[self.name]
         made = params_from(cls, self.params, tensors)
         set_names(made, self.n_features, tensors)
@@ -166,31 +166,18 @@ class Transformer(State, tag_field="kind"):
 
 
 class Named(State):
-    """A step of a pipeline."""
-
     name: str
     step: Step
 
 
-class Steps(State, tag_field="kind"):
-    """Steps after one another."""
-
-    steps: list[Named]
-
-    def build(self, tensors: Tensors) -> Any:
-        return Pipeline(named_from(self.steps, tensors))
-
-
 class ColumnState(State):
-    """A column of a table: its class, and those of its fields that are single values; None is NaN."""
+    """A column of a table: its class and its scalar fields; None is NaN."""
 
     name: Literal[tuple(_COLUMNS)]  # type: ignore[valid-type]
     fields: dict[str, Scalar]
 
 
 class Table(State, tag_field="kind"):
-    """An encoder of tables."""
-
     params: Params
     columns: list[ColumnState]
 
@@ -203,12 +190,10 @@ class Table(State, tag_field="kind"):
         return made
 
 
-Step = Transformer | Steps | Table
+Step = Transformer | Table
 
 
-def step_state(step: Any, tensors: Tensors) -> Step:
-    if type(step) is Pipeline:
-        return Steps(steps=named_states(step.steps, tensors))
+def step_state(step: Estimator, tensors: Tensors) -> Step:
     if type(step) is TableEncoder:
         columns = [_column_state(column, tensors.at(str(i))) for i, column in enumerate(step.columns_)]
         return Table(params=params_state(step, tensors), columns=columns)
@@ -224,7 +209,6 @@ def step_state(step: Any, tensors: Tensors) -> Step:
 
 
 def _column_state(column: Column, tensors: Tensors) -> ColumnState:
-    """Return the state of a column, whose lists and arrays are tensors."""
     fields: dict[str, Scalar] = {}
     for each in dataclasses.fields(column):
         value = getattr(column, each.name)
@@ -238,39 +222,38 @@ def _column_state(column: Column, tensors: Tensors) -> ColumnState:
 
 
 def _column_from(state: ColumnState, tensors: Tensors) -> Column:
-    """Return a column, each field of the type that its class declares."""
+    """Return a column whose fields have the types that its class declares."""
     cls = _COLUMNS[state.name]
     hints, values = typing.get_type_hints(cls), dict[str, Any](state.fields)
     for each in dataclasses.fields(cls):
-        hint = hints[each.name]
+        name, hint = each.name, hints[each.name]
         if typing.get_origin(hint) is tuple:
-            values[each.name] = tuple(tensors.values(each.name).tolist())
-            tensors.spend(_A_WORD * len(values[each.name]))
+            values[name] = tuple(tensors.values(name).tolist())
+            tensors.spend(_A_WORD * len(values[name]))
         elif hint not in (bool, int, float, str):
-            values[each.name] = tensors.take(each.name, "f8", (None,))
-        elif each.name in values or each.default is dataclasses.MISSING:
-            given = values.get(each.name, ...)
-            values[each.name] = {type(None): np.nan, int: given}.get(type(given), given) if hint is float else given
-            if type(values[each.name]) is not hint and not (hint is float and type(given) is int):
-                raise ModelFileError(f"its column of kind {state.name} has no field {each.name!r} of this type.")
+            values[name] = tensors.take(name, "f8", (None,))
+        elif name in values or each.default is dataclasses.MISSING:
+            if hint is float and values.get(name, 0) is None:
+                values[name] = np.nan
+            if not is_a(values.get(name), hint):
+                raise ModelFileError(f"its column of kind {state.name} has no field {name!r} of this type.")
     if not values.keys() <= hints.keys():
         raise ModelFileError(f"its column of kind {state.name} has unknown fields.")
     made: Column = cls(**values)
     try:
         made.check()
     except (ValueError, TypeError) as error:
-        raise ModelFileError(f"its column of kind {state.name} is not one: {error}") from None
+        raise ModelFileError(f"its column of kind {state.name} is invalid: {error}") from None
     return made
 
 
-def named_states(steps: list[tuple[str, Any]], tensors: Tensors) -> list[Named]:
-    """Return the states of the steps of a pipeline, without those that do nothing."""
+def named_states(steps: list[tuple[str, Estimator]], tensors: Tensors) -> list[Named]:
+    """Return the states of the steps of a pipeline, without "passthrough"."""
     working = [(name, step) for name, step in steps if step is not None and not isinstance(step, str)]
     return [Named(name=name, step=step_state(each, tensors.at(str(i)))) for i, (name, each) in enumerate(working)]
 
 
-def named_from(steps: list[Named], tensors: Tensors) -> list[tuple[str, Any]]:
-    """Return the steps of a pipeline."""
+def named_from(steps: list[Named], tensors: Tensors) -> list[tuple[str, Estimator]]:
     if not steps or len({each.name for each in steps}) < len(steps):
         raise ModelFileError("the steps of its pipeline must have different names.")
     return [(each.name, each.step.build(tensors.at(str(i)))) for i, each in enumerate(steps)]

@@ -1,7 +1,7 @@
-"""The arrays of a model file by name: what is put into them, and what is taken out, each checked.
+"""The arrays of a model file by name.
 
-Beside plain arrays there are CSR matrices, of three arrays, and lists of texts and other plain values, as the bytes of
-their JSON. An array is taken once, and none may be left at the end.
+CSR matrices are stored as three arrays, and lists of texts and other plain values as the bytes of their JSON. An array
+is taken once, and none may be left at the end.
 """
 
 from __future__ import annotations
@@ -13,33 +13,30 @@ from typing import Any
 import msgspec
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
-from votron._util.types import Rows
+from votron._util.types import Array, Rows
 from votron.errors import ModelFileError
 from votron.saving.container import Arrays
 
 NUMBERS = "b1 u1 i1 u2 i2 u4 i4 u8 i8 f4 f8"
 """Types of rows."""
 WIDEST = 1 << 26
-"""Features that sparse rows may have: predicting takes some bytes for each, whatever the file has."""
+"""Features of sparse rows: predicting takes some bytes for each, whatever the size of the file."""
 _SLACK, _MULTIPLE = 32 << 20, 6
-"""Memory that may be taken beyond the arrays themselves: so many bytes, and so many for each of the file."""
-_DEEPEST = 8
+"""Memory allowed beyond the arrays: bytes, and bytes per byte of the file."""
 _A_VALUE = 72
 """Bytes that Python takes for a text or number beside its letters."""
 _AT_ONCE = 1 << 22
-
 
 Scalar = None | bool | int | float | str
 
 
 def plain(value: Any) -> Any:
-    """Return a number of numpy as one of Python; dates stay what they are."""
+    """Convert a number of NumPy to one of Python; other values stay."""
     return value.item() if isinstance(value, np.bool_ | np.number | np.str_) else value
 
 
-def objects(values: Sequence[Any]) -> NDArray[Any]:
+def objects(values: Sequence[object]) -> Array:
     made = np.empty(len(values), dtype=object)
     made[:] = values
     return made
@@ -55,34 +52,32 @@ class Tensors:
     def at(self, name: str) -> Tensors:
         other = Tensors(self.arrays)
         other._prefix, other._room = f"{self._prefix}{name}.", self._room
-        if other._prefix.count(".") > 2 * _DEEPEST:
-            raise ModelFileError("its parts are nested too deeply.")
         return other
 
     def wrong(self, name: str, what: str) -> ModelFileError:
         return ModelFileError(f"its array {self._prefix + name!r} must have {what}.")
 
     def spend(self, n_bytes: int) -> None:
-        """Refuse what would take more memory than a file of this size may."""
+        """Refuse to take more memory than a file of this size may."""
         self._room[0] -= n_bytes
         if self._room[0] < 0:
             raise ModelFileError("it would take much more memory than the file has bytes.")
 
     # -- writing ------------------------------------------------------------------------------------------------------
 
-    def put(self, name: str, value: Any) -> None:
+    def put(self, name: str, value: Rows) -> None:
         if sp.issparse(value):
             for part in ("data", "indices", "indptr"):
                 self.put(f"{name}.{part}", getattr(value, part))
         else:
             self.arrays[self._prefix + name] = np.asarray(value)
 
-    def put_all(self, source: Any, *names: str) -> None:
+    def put_all(self, source: object, *names: str) -> None:
         for name in names:
             self.put(name, getattr(source, name))
 
-    def put_values(self, name: str, values: NDArray[Any]) -> None:
-        """Add labels or categories: numbers, truth values or texts, all of one type or, as objects, of several."""
+    def put_values(self, name: str, values: Array) -> None:
+        """Add labels or categories: numbers, truth values or texts, or a mixture as objects."""
         if values.dtype.kind in "biuf":
             self.put(name, values)
         elif values.dtype.kind == "U":
@@ -90,7 +85,7 @@ class Tensors:
         else:
             self.put_list(f"{name}.objects", list(values))
 
-    def put_list(self, name: str, values: Sequence[Any]) -> None:
+    def put_list(self, name: str, values: Sequence[object]) -> None:
         odd = [each for each in values if not isinstance(plain(each), Scalar)]
         if odd:
             raise ModelFileError(
@@ -111,8 +106,8 @@ class Tensors:
         *,
         least: float = -np.inf,
         finite: bool = True,
-    ) -> NDArray[Any]:
-        """Return an array of one of several types and a shape (None: any size), by default of finite numbers."""
+    ) -> Array:
+        """Return an array of one of several types and of a shape (None: any size)."""
         found = self.arrays.pop(self._prefix + name, np.empty((0, 0, 0)))
         if len(shape) != found.ndim or not all(n in (None, m) for n, m in zip(shape, found.shape, strict=True)):
             sizes = " x ".join("any" if n is None else str(n) for n in shape)
@@ -142,7 +137,7 @@ class Tensors:
         rising[starts[(starts > 0) & (starts < len(data))] - 1] = True  # another row begins there
         if not rising.all():
             raise self.wrong(name, "columns in rising order")
-        made = sp.csr_matrix(shape, dtype=data.dtype)  # its constructor may copy arrays, and these may be mapped
+        made = sp.csr_matrix(shape, dtype=data.dtype)  # its constructor may copy mapped arrays
         made.data, made.indices, made.indptr = data, indices, indptr
         made.has_sorted_indices = made.has_canonical_format = True
         return made
@@ -158,7 +153,7 @@ class Tensors:
             raise self.wrong(name, f"a list of {n}")
         return found
 
-    def values(self, name: str) -> NDArray[Any]:
+    def values(self, name: str) -> Array:
         if f"{name}.objects" in self:
             return objects(self.listed(f"{name}.objects", Scalar))
         if f"{name}.texts" not in self:
@@ -167,7 +162,7 @@ class Tensors:
         self.spend(4 * len(texts) * max(map(len, texts), default=0))
         return np.array(texts, dtype=str)
 
-    def labels(self, name: str) -> NDArray[Any]:
+    def labels(self, name: str) -> Array:
         found = self.values(name)
         try:
             fits = len(found) >= 2 and all(a < b for a, b in itertools.pairwise(found.tolist()))
@@ -178,6 +173,5 @@ class Tensors:
         return found
 
     def none_left(self) -> None:
-        """Refuse arrays that nothing has asked for: they would be lost."""
         if self.arrays:
             raise ModelFileError(f"its array {next(iter(self.arrays))[:60]!r} is not one that Votron knows.")

@@ -136,21 +136,8 @@ class PlaneGame:
     # -- how it stands ------------------------------------------------------------------------------------------------
 
     def played(self, first: int = 0) -> list[RoundPlayed]:
-        """Return rounds as the page gets them."""
-        plane = self.setup.kernel.name == "linear"
-        return [
-            RoundPlayed(
-                t=r.t,
-                x=r.x.tolist(),
-                y=_sign(r.y),
-                score=r.score,
-                prediction=_sign(r.prediction),
-                mistake=r.mistake,
-                k=r.k,
-                v=r.v.tolist() if plane else None,
-            )
-            for r in self.rounds[first:]
-        ]
+        """Return rounds from this one on."""
+        return [RoundPlayed.model_validate(r) for r in self.rounds[first:]]
 
     def standing(self) -> Standing:
         """Return how the game stands."""
