@@ -22,8 +22,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 
-from votron._util.arrays import chunks, n_bytes, rows_in_bytes
-from votron._util.resources import available_memory
+from votron._util.resources import available_memory, chunks, n_bytes, rows_in_bytes
 from votron._util.text import rounded_bytes
 from votron._util.types import Array, Estimator, Floats, Index, Labels, Rows, RowsLike
 from votron.cluster.rows import SpreadRows

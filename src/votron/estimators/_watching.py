@@ -26,7 +26,6 @@ class _Hooks:
 
     deadline: float | None = None
     say: Callable[[float, float], None] | None = None
-    listen: Callable[[int, int, int], None] | None = None
 
 
 @contextmanager
@@ -48,13 +47,6 @@ def fit_until(estimator: Estimator, X: RowsLike, y: Labels, deadline: float, **f
 def announcing_long_work(estimator: Estimator, say: Callable[[float, float], None]) -> Iterator[None]:
     """Call ``say`` once, with the least and the most seconds left, if a fit of the estimator in this block is long."""
     with _hooked(estimator, _Hooks(say=say)):
-        yield
-
-
-@contextmanager
-def telling_progress(estimator: Estimator, listen: Callable[[int, int, int], None]) -> Iterator[None]:
-    """Call ``listen`` with steps, epoch and mistakes as a fit of the estimator in this block goes on."""
-    with _hooked(estimator, _Hooks(listen=listen)):
         yield
 
 
@@ -82,8 +74,6 @@ def listened_to(
                     say()
             if bar is not None:
                 bar.update(step, words(epoch, mistakes), None if forecast is None else forecast.left)
-            if hooks.listen is not None:
-                hooks.listen(step, epoch, mistakes)
             if hooks.deadline is not None and time.monotonic() > hooks.deadline:
                 raise OutOfTime
 

@@ -16,8 +16,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from votron._util.arrays import n_bytes
-from votron._util.resources import parse_memory_limit
+from votron._util.resources import n_bytes, parse_memory_limit
 from votron._util.types import Estimator, Floats, Index, Labels, Params, Rows, RowsLike, Scores
 from votron.cluster.rows import SpreadRows
 from votron.engine import DualTrainer, LinearTrainer, TrainingRun

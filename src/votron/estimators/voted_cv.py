@@ -18,10 +18,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from votron._util.arrays import n_bytes
 from votron._util.frames import labels_of_rows
 from votron._util.progress import Progress
-from votron._util.resources import parse_memory_limit
+from votron._util.resources import n_bytes, parse_memory_limit
 from votron._util.text import counted
 from votron._util.types import Array, Floats, Index, Label, Labels, Params, Rows, RowsLike
 from votron.errors import VotronError

@@ -22,8 +22,8 @@ from numba import cfunc
 
 from votron._loops import dual as _loops
 from votron._loops._llvm import ROW_LOOP
-from votron._util.arrays import chunks
 from votron._util.registry import Registry
+from votron._util.resources import chunks
 from votron._util.types import Array, Floats, Index, Rows, RowsLike
 from votron.errors import IndefiniteKernelError, NotRepresentableError, VotronError
 from votron.kernels.features import FeatureMap

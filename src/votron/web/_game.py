@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -22,7 +21,18 @@ from votron.online.plane_game import LongestGame, PlaneRules
 from votron.record import MistakeRecord
 from votron.rules import Vectors
 from votron.theory import best_inseparable_bound, inseparable_bound, novikoff_bound, separating_vector
-from votron.web._schemas import Field2D, Limits, Move, Prediction, Proof, RoundPlayed, Separation, Setup, Standing
+from votron.web._schemas import (
+    Field2D,
+    Label,
+    Limits,
+    Move,
+    Prediction,
+    Proof,
+    RoundPlayed,
+    Separation,
+    Setup,
+    Standing,
+)
 
 __all__ = ["EXTENT", "PlaneGame", "RuleBrokenError", "field_of"]
 
@@ -136,21 +146,8 @@ class PlaneGame:
     # -- how it stands ------------------------------------------------------------------------------------------------
 
     def played(self, first: int = 0) -> list[RoundPlayed]:
-        """Return rounds as the page gets them."""
-        plane = self.setup.kernel.name == "linear"
-        return [
-            RoundPlayed(
-                t=r.t,
-                x=r.x.tolist(),
-                y=_sign(r.y),
-                score=r.score,
-                prediction=_sign(r.prediction),
-                mistake=r.mistake,
-                k=r.k,
-                v=r.v.tolist() if plane else None,
-            )
-            for r in self.rounds[first:]
-        ]
+        """Return rounds from this one on."""
+        return [RoundPlayed.model_validate(r) for r in self.rounds[first:]]
 
     def standing(self) -> Standing:
         """Return how the game stands."""
@@ -272,7 +269,7 @@ class _Accounts:
         return ""
 
 
-def _sign(y: int) -> Any:
+def _sign(y: int) -> Label:
     return 1 if y > 0 else -1
 
 
