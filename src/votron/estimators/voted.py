@@ -275,7 +275,7 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
             history = training.history_of_fit(self, data, order, held_out, run)
             self._set_history(replace(history, rows_repeated=presented > len(order), chosen_rule=rule))
             at = training.second_half(order, presented, data.rows)
-            self._take_sample(self._sample_of(data, order, at, 0, grouped=not self.shuffle))
+            self._sample, self._slopes = self._sample_of(data, order, at, 0, grouped=not self.shuffle) or None, {}
             if len(held_out):
                 self._ask_held_out(*data.held_out(held_out, self.kernel_))
             self._name_rows_as(X, y)
@@ -358,17 +358,21 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
         linear = exact and self.kernel_.affine() is not None
         if linear and LinearTrainer.suits(self.kernel_, rows, self._n_vectors, n_steps):
             return LinearTrainer(self.kernel_, self._n_vectors)
-        return DualTrainer(self.kernel_, self._n_vectors, margins_of(self))
+        return DualTrainer(self.kernel_, self._n_vectors, self._margins)
+
+    @property
+    def _margins(self) -> float | Floats:
+        return margins_of(self) if isinstance(self.margin, dict) else float(self.margin)
 
     @property
     def _largest_margin(self) -> float:
-        return float(np.max(margins_of(self)))
+        return float(np.max(self._margins))
 
     def _resumed(self, rows: Rows | SpreadRows) -> DualTrainer:
         """Return a trainer that stands where the record ends, if there is one."""
         if hasattr(self, "record_"):
-            return DualTrainer.resume(self.kernel_, margins_of(self), self.record_, self.support_vectors_)
-        trainer = DualTrainer(self.kernel_, self._n_vectors, margins_of(self))
+            return DualTrainer.resume(self.kernel_, self._margins, self.record_, self.support_vectors_)
+        trainer = DualTrainer(self.kernel_, self._n_vectors, self._margins)
         trainer.support_rows = examples_of(rows)[:0]
         return trainer
 
