@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -29,7 +28,7 @@ class Linear:
     The ``divisor`` divides scores at the end: weights that are whole numbers stay so, and scores of 0 stay 0.
     """
 
-    coef: Any
+    coef: Rows
     intercept: Floats
     boolean: bool = False
     binarize: float | None = None
@@ -53,7 +52,7 @@ class Linear:
                 found = found._replace(values=dense_row(rows[[i]])[found.ids])
             yield Sums((found,))
 
-    def weights(self) -> tuple[Any, Floats]:
+    def weights(self) -> tuple[Rows, Floats]:
         """Return the weights and what is added, divided already."""
         if self.divisor is None:
             return self.coef, self.intercept
@@ -66,7 +65,7 @@ def _divided(scores: Floats, divisor: Floats | None) -> Floats:
     return scores if divisor is None else scores / divisor
 
 
-def linear_scores(rows: Rows, coef: Any, intercept: Floats) -> Floats:
+def linear_scores(rows: Rows, coef: Rows, intercept: Floats) -> Floats:
     """Return ``rows @ coef.T + intercept`` in float64, whatever the type of the rows."""
     whole = sp.issparse(rows) or rows.dtype == np.float64
     # Other types as float64, part by part: all of it might be too large.
@@ -90,7 +89,7 @@ class Expansion:
     kernel: Kernel
     support_rows: Rows
     support: Index
-    coefficients: Any
+    coefficients: Rows
     divisor: Floats | None = None
 
     @cached_property

@@ -16,7 +16,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import joblib
 import numpy as np
@@ -228,7 +228,7 @@ class Search:
     def run(self, settings: list[Setting]) -> list[Point]:
         """Search, and return the best moment and rule of each trial, the best first."""
         self._started = time.monotonic()
-        self.score, self._fold_result, self._same = score_by(self.scoring), fold_result, list[Any]()
+        self.score, self._fold_result, self._same = score_by(self.scoring), fold_result, list[object]()
         if self.folder is not None:
             fixed = {name: value for name, value in self.fixed.items() if name not in ("memory_limit", "n_jobs")}
             self._same = [__version__, self.folds.digest(), self.scoring, self.rules, fixed]
@@ -325,7 +325,7 @@ class Search:
 
 
 def fold_result(
-    search: Search, end: float, params: Params, epochs: float, fold: int, n_rows: int, same: list[Any]
+    search: Search, end: float, params: Params, epochs: float, fold: int, n_rows: int, same: list[object]
 ) -> tuple[list[list[float]], float, float]:
     """Fit a setting on a fold; return its score at each moment by each rule, and the seconds that both took.
 

@@ -63,9 +63,9 @@ def validated(
     X: RowsLike,
     y: Labels = "no_validation",
     *,
-    kernel: Any,
+    kernel: object,
     reset: bool,
-) -> tuple[Rows, Any]:
+) -> tuple[Rows, Labels]:
     """Return data, and labels if any, as the engine takes them: no half floats, CSR in canonical form.
 
     What the user gave is not written to. A kernel that is made already also says whether the data are for it.
@@ -126,7 +126,7 @@ def refuse_text(X: RowsLike, owner: str) -> None:
         )
 
 
-def binarized(rows: RowsLike, threshold: float | None) -> Any:
+def binarized(rows: Rows, threshold: float | None) -> Rows:
     """Return 1 where values are above the threshold, else 0; None: they are 0 and 1 already, and others are refused."""
     if threshold is not None:
         return binarize(rows, threshold=threshold)

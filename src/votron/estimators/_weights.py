@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from votron._util.types import Array, Classes, Estimator, Floats, Index
+from votron._util.types import Array, Classes, Estimator, Floats, Index, Label
 from votron.errors import VotronError
 from votron.estimators._training import outside_votron
 from votron.estimators._validation import encode_labels
@@ -89,12 +89,12 @@ def _of_classes(model: Estimator, classes: Classes, places: Index) -> Floats:
     return weights[::-1] if len(labels) == 2 else weights
 
 
-def _by_class(model: Estimator, name: str, labels: list[Any], *, missing: float) -> Floats:
+def _by_class(model: Estimator, name: str, labels: list[Label], *, missing: float) -> Floats:
     """Return for each class the number that a parameter has for it, or ``missing``; refuse what is not a number.
 
     A dict may name classes that these data lack, as those of a fold may; but not instead of one that they have.
     """
-    values: Mapping[Any, Any] = getattr(model, name)
+    values: Mapping[Label, Any] = getattr(model, name)
     owner = type(model).__name__
     for label, value in values.items():
         if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= float(value) < np.inf:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from votron._util.types import Estimator, Floats, Labels, Rows, RowsLike
@@ -72,7 +73,7 @@ class CompactClassifier(ProbabilisticClassifier):
 
     _predictor: Form
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"n_jobs": [Integral, None]}
+    _parameter_constraints: ClassVar[dict[str, list[object]]] = {"n_jobs": [Integral, None]}
 
     def __init__(self, n_jobs: int | None = None) -> None:
         self.n_jobs = n_jobs
@@ -119,7 +120,7 @@ class CompactClassifier(ProbabilisticClassifier):
     def _form(self) -> tuple[Form, tuple[str, ...]]:
         return self._predictor, self.gave_up_
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         kernel = getattr(self.__dict__.get("_predictor"), "kernel", None)
         tags.input_tags.sparse = not is_precomputed(kernel)

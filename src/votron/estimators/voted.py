@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
@@ -17,7 +17,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from votron._util.resources import n_bytes, parse_memory_limit
-from votron._util.types import Estimator, Floats, Index, Labels, Params, Rows, RowsLike, Scores
+from votron._util.types import Array, Estimator, Floats, Index, Label, Labels, Params, Rows, RowsLike, Scores
 from votron.cluster.rows import SpreadRows
 from votron.engine import DualTrainer, LinearTrainer, TrainingRun
 from votron.errors import VotronError
@@ -221,7 +221,7 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
 
     def __init__(
         self,
-        kernel: Any = "rbf",
+        kernel: str | Kernel | Callable[[Rows, Rows], Array] = "rbf",
         degree: int = 3,
         gamma: float | str = "scale",
         coef0: float = 1.0,
@@ -229,14 +229,14 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
         epochs: float | None = 10,
         rule: str = "vote",
         normalize_vectors: bool = False,
-        margin: Any = 0.5,
+        margin: float | dict[Label, float] = 0.5,
         shuffle: bool = True,
         validation_fraction: float = 0.1,
-        random_state: Any = None,
+        random_state: int | np.random.RandomState | None = None,
         memory_limit: int | str = "auto",
         n_jobs: int | None = None,
         verbose: int = 0,
-        class_weight: Any = None,
+        class_weight: Mapping[Label, float] | str | None = None,
         early_stopping: bool = False,
     ) -> None:
         self.kernel = kernel

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import check_cv
-from sklearn.utils import check_random_state
+from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -202,7 +202,7 @@ class VotedPerceptronClassifierCV(ProbabilisticClassifier):
         memory_limit: int | str = "auto",
         n_jobs: int | None = None,
         verbose: int = 0,
-        class_weight: dict[Label, float] | str | None = None,
+        class_weight: Mapping[Label, float] | str | None = None,
         resume: str | os.PathLike[str] | None = None,
     ) -> None:
         self.kernels = kernels
@@ -398,7 +398,7 @@ class VotedPerceptronClassifierCV(ProbabilisticClassifier):
         scorer = get_scorer("accuracy" if self.scoring is None else self.scoring)
         return float(scorer(self, X, y, **({} if sample_weight is None else {"sample_weight": sample_weight})))
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
