@@ -43,7 +43,6 @@ _RANGE = 1e-3, 1e3
 
 
 def part_of(sample: Sample, some: Index) -> Sample:
-    """Return some of the rows."""
     before = {key: scores[some] for key, scores in sample.before.items()}
     return replace(sample, rows=sample.rows[some], labels=sample.labels[some], times=sample.times[some], before=before)
 
@@ -85,9 +84,8 @@ def columns_of(scores: Floats) -> Floats:
 def slope_of(before: Floats, after: Floats, labels: Index) -> float:
     """Return the slope for the scores of a model, from those of rows before they were learnt, and at the end.
 
-    A weak prior (the slope, times the mean lead of the best class, is exponentially distributed with mean 5) keeps it
-    finite where all rows are right. The loss is convex in the slope. Six digits are kept, so that the last bits of sums
-    do not show.
+    A weak prior (slope times mean lead is exponentially distributed with mean 5) keeps it finite where all rows are
+    right. Six digits are kept, so that the last bits of sums do not show.
     """
     before, after = columns_of(before), columns_of(after)
     lead = _lead(before)

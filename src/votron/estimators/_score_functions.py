@@ -38,7 +38,6 @@ class Linear:
     support_rows = None
 
     def scores(self, rows: Rows, n_threads: int) -> Floats:
-        """Return the scores, (n_rows, n_vectors)."""
         if self.boolean:
             rows = binarized(rows, self.binarize)
         return _divided(linear_scores(rows, self.coef, self.intercept), self.divisor)
@@ -94,11 +93,9 @@ class Expansion:
 
     @cached_property
     def dual_coef(self) -> Floats:
-        """The α, dense."""
         return np.asarray(self.coefficients.toarray() if sp.issparse(self.coefficients) else self.coefficients)
 
     def scores(self, rows: Rows, n_threads: int) -> Floats:
-        """Return the scores, (n_rows, n_vectors)."""
         with team(n_threads) as threads:
             scores = expansion_scores(self.kernel, self.support_rows, self.support, self.dual_coef, rows, threads)
         if not np.isfinite(scores).all():
@@ -137,30 +134,24 @@ class Sequence:
 
     @property
     def kernel(self) -> Kernel:
-        """The kernel."""
         return self.vectors.kernel
 
     def scores(self, rows: Rows, n_threads: int) -> Floats:
-        """Return the scores, (n_rows, n_vectors)."""
         return self.vectors.scores(rows, self.rule, self.normalized, n_threads=n_threads)
 
     def explained(self, rows: Rows, mixes: Floats) -> Iterator[Sums]:
-        """Yield what the rule says that makes the score of each row."""
         return VectorSums(self.vectors, self.rule, self.normalized).each(rows, mixes)
 
     @property
     def support(self) -> Index:
-        """Numbers of the examples, in the training data."""
         return self.vectors.record.support
 
     @property
     def support_rows(self) -> Rows:
-        """Those examples."""
         return self.vectors.support_rows
 
     @property
     def dual_coef(self) -> Floats:
-        """The last vectors, as coefficients of the examples."""
         return self.vectors.record.dual_coef()
 
 

@@ -327,10 +327,9 @@ class Search:
 def fold_result(
     search: Search, end: float, params: Params, epochs: float, fold: int, n_rows: int, same: list[object]
 ) -> tuple[list[list[float]], float, float]:
-    """Fit a setting on a fold; return its score at each moment by each rule, and the seconds that both took.
+    """Return the scores of a setting on a fold by moment and rule, and the seconds that fitting and scoring took.
 
-    Raise `OutOfTime` when time is over. ``same`` is what the result depends on beside the setting, for those who keep
-    it.
+    Raise `OutOfTime` at the ``end``. ``same`` is what the result depends on beside the setting, for a cache.
     """
     (X, y, weight), test = search.folds.split(fold, n_rows)
     params = search.fixed | params

@@ -285,16 +285,7 @@ def held_out_split(
 ) -> tuple[Index, Index]:
     """Return the numbers of the rows to train on and of those set aside: a share of every class, if all have enough.
 
-    Otherwise, with ``every_class_trained``, one row of every class stays, whatever the shares: a class that is not
-    trained would never be predicted. Without it rows are drawn whatever their class, as ``votron train --test`` does:
-    what the seed in a model file held out must be found again.
-
-    Examples
-    --------
-    >>> from votron.estimators import held_out_split
-    >>> kept, held = held_out_split(np.array(list("aaaabbbb")), 2, np.random.RandomState(0), every_class_trained=True)
-    >>> len(kept), len(held)
-    (6, 2)
+    Otherwise rows are drawn whatever their class; with ``every_class_trained`` one row of every class stays.
     """
     rows, rng = np.arange(len(labels)), check_random_state(random_state)
     counts = np.unique(labels, return_counts=True)[1]
@@ -443,17 +434,15 @@ def tell_of_end(model: Estimator, run: TrainingRun, remedy: str) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Rows for probabilities: their classes, and the steps of training before each was presented.
-
-    ``before`` has their scores at that time, by predictor, where they cannot be computed later. ``grouped`` says that
-    classes came one after another, so that the sample lacks some; ``held_out`` that training did not see the rows.
-    """
+    """Rows for probabilities: their classes, and the steps of training before each was presented."""
 
     rows: Rows
     labels: Index
     times: Index
     before: Mapping[str, Floats] = field(default_factory=dict)
+    """Their scores at that time, by predictor, where they cannot be computed later."""
     grouped: bool = False
+    """Whether classes came one after another, so that the sample lacks some."""
     held_out: bool = False
 
     def __len__(self) -> int:

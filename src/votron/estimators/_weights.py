@@ -90,16 +90,13 @@ def _of_classes(model: Estimator, classes: Classes, places: Index) -> Floats:
 
 
 def _by_class(model: Estimator, name: str, labels: list[Label], *, missing: float) -> Floats:
-    """Return for each class the number that a parameter has for it, or ``missing``; refuse what is not a number.
-
-    A dict may name classes that these data lack, as those of a fold may; but not instead of one that they have.
-    """
+    """Return for each class the number that a dict has for it, or ``missing``."""
     values: Mapping[Label, Any] = getattr(model, name)
     owner = type(model).__name__
     for label, value in values.items():
         if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= float(value) < np.inf:
             raise _refusal(name, owner, f"have finite numbers of 0 or more. Got {value!r} for {label!r}.")
-    strange = [label for label in values if label not in labels]
+    strange = [label for label in values if label not in labels]  # of a fold, some may be missing
     if strange and not all(label in values for label in labels):
         raise _refusal(name, owner, f"name classes of the labels. Got {strange[0]!r}, which is none, instead.")
     return np.array([float(values.get(label, missing)) for label in labels])

@@ -242,18 +242,6 @@ class AveragedPerceptronClassifier(ProbabilisticClassifier):
         -------
         self : AveragedPerceptronClassifier
             The model.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_digits
-        >>> from votron import AveragedPerceptronClassifier
-        >>> X, y = load_digits(return_X_y=True)
-        >>> stream = AveragedPerceptronClassifier()
-        >>> for start in range(0, len(X), 100):
-        ...     stream = stream.partial_fit(X[start : start + 100], y[start : start + 100], classes=range(10))
-        >>> whole = AveragedPerceptronClassifier(epochs=1, shuffle=False).fit(X, y)
-        >>> bool((stream.coef_ == whole.coef_).all())
-        True
         """
         with training.unchanged_on_error(self):
             first = not hasattr(self, "_trainer")

@@ -43,14 +43,10 @@ class CompactClassifier(ProbabilisticClassifier):
         What it cannot do any more.
     coef_, intercept_ : arrays of shape (n_vectors, n_features) and (n_vectors,)
         The weights, if the form is "linear"; ``coef_`` may be a CSR matrix.
-    kernel_ : Kernel
-        The kernel, if the form is not "linear".
-    support_ : int array of shape (n_support,)
-        Which training examples are kept, if the form is not "linear".
-    support_vectors_ : array or CSR matrix of shape (n_support, n_features)
-        Those examples. Without columns for precomputed kernels.
+    kernel_, support_, support_vectors_ : Kernel and arrays
+        As in `VotedPerceptronClassifier`, if the form is not "linear".
     dual_coef_ : array of shape (n_vectors, n_support)
-        Their coefficients, if the form is "expansion".
+        Coefficients of the support vectors, if the form is "expansion".
     n_features_in_ : int
         Number of features.
     feature_names_in_ : array of str

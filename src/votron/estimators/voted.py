@@ -532,17 +532,6 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
         -------
         array of shape (n_samples,)
             Shares, from 0 to 1; 1 where all vectors since the first mistake agree.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_digits
-        >>> from votron import VotedPerceptronClassifier
-        >>> X, y = load_digits(return_X_y=True)
-        >>> model = VotedPerceptronClassifier(random_state=0).fit(X[:1000], y[:1000])
-        >>> sure = model.agreement(X[1000:]) > 0.9
-        >>> wrong = model.predict(X[1000:]) != y[1000:]
-        >>> bool(wrong[sure].mean() < 0.03 < 0.15 < wrong[~sure].mean())
-        True
         """
         check_is_fitted(self)
         rows, _ = validated(self, X, kernel=self.kernel_, reset=False)
@@ -681,16 +670,6 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
         -------
         VotedPerceptronClassifier
             The copy.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_digits
-        >>> from votron import VotedPerceptronClassifier
-        >>> X, y = load_digits(return_X_y=True)
-        >>> model = VotedPerceptronClassifier(random_state=0).fit(X[:1000], y[:1000])
-        >>> best = model.with_best_moment(X[1000:1400], y[1000:1400], rule="auto")
-        >>> bool(best.score(X[1000:1400], y[1000:1400]) >= model.score(X[1000:1400], y[1000:1400]))
-        True
         """
         from votron.estimators._best_moment import moments_within
 
