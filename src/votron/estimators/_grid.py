@@ -51,7 +51,6 @@ class Setting:
 
     @property
     def key(self) -> Hashable:
-        """The parameters as something that can be compared, whatever the passes."""
         return _comparable(self.params)
 
 

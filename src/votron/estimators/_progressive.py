@@ -60,7 +60,6 @@ def joined(sample: Sample, more: Sample) -> Sample:
 
 
 def held_out_sample(rows: Rows, codes: Index, n_vectors: int, n_steps: int) -> Sample:
-    """Return a sample of rows that training of so many steps did not see."""
     some = evenly(len(codes), SAMPLE)
     labels, times = class_numbers(codes[some], n_vectors), np.full(len(some), n_steps)
     return Sample(rows[some], labels, times, held_out=True)
@@ -104,7 +103,6 @@ def slope_of(before: Floats, after: Floats, labels: Index) -> float:
 
 
 def _lead(scores: Floats) -> Floats:
-    """Return by how much the best class of each row leads."""
     best = np.partition(scores, -2, axis=1)[:, -2:]
     return np.asarray(best[:, 1] - best[:, 0])
 

@@ -114,7 +114,6 @@ class Trial:
 
     @property
     def best_score(self) -> float:
-        """The highest of the mean scores."""
         return float(np.nan_to_num(self.scores.mean(axis=0), nan=-math.inf).max())
 
 
@@ -131,7 +130,6 @@ class Point(NamedTuple):
 
 
 def ranked(trials: Sequence[Trial], rules: Sequence[str]) -> list[Point]:
-    """Return all moments and rules of trials, the best first."""
     found = [
         (trial, trial.setting.params | {"epochs": moment, "rule": rule}, trial.scores[:, i, j])
         for trial in trials

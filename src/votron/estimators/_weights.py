@@ -61,7 +61,6 @@ def weighed(
 
 
 def _given(sample_weight: ArrayLike | None, n: int, owner: str) -> Floats:
-    """Return the user's weights as numbers of our own, or refuse them."""
     try:
         weights = np.array(sample_weight, dtype=np.float64)
     except (TypeError, ValueError):

@@ -262,7 +262,6 @@ class AveragedPerceptronClassifier(ProbabilisticClassifier):
         return self
 
     def _split(self, data: TrainingData) -> tuple[Index, Index]:
-        """Return the rows to present, in order, and the rows held out."""
         if self.early_stopping:
             refuse_spread(data.rows, "Early stopping")
         learnable, rng = self._learnable(data.rows, at_least=1), check_random_state(self.random_state)
@@ -375,7 +374,6 @@ class AveragedPerceptronClassifier(ProbabilisticClassifier):
         return self._linear()[1]
 
     def _linear(self, trainer: PrimalTrainer | None = None) -> tuple[Rows, Floats]:
-        """Return the weights that predict; made when they are first asked for after training."""
         if trainer is None:
             check_is_fitted(self)
             trainer = self._trainer

@@ -140,7 +140,6 @@ class VotronClassifier(ClassifierMixin, BaseEstimator):
         return labels_of(scores, ties_to_first=self._ties_to_first)
 
     def _scores(self, rows: Rows) -> Floats:
-        """Return the scores, (n_rows, n_vectors)."""
         raise NotImplementedError
 
     def _shaped(self, scores: Floats) -> Scores:
@@ -165,11 +164,9 @@ class VotronClassifier(ClassifierMixin, BaseEstimator):
         return np.where(codes[:, None] == np.arange(self._n_vectors), 1, -1)
 
     def _kernel_of_space(self) -> Kernel | None:
-        """Return the kernel of the feature space that the vectors are in."""
         return getattr(self, "kernel_", None)
 
     def _set_history(self, history: TrainingHistory) -> None:
-        """Keep the history, and the attributes that are in it."""
         self.history_ = history
         self.n_epochs_, self.converged_ = history.n_epochs, bool(history.converged)
 

@@ -85,7 +85,6 @@ class CompactClassifier(ProbabilisticClassifier):
         return hasattr(self, "_predictor")
 
     def _set(self, form: Form) -> None:
-        """Take what to predict with."""
         self._predictor = form
         if isinstance(form, Linear):
             self.form_, (self.coef_, self.intercept_) = "linear", form.weights()

@@ -342,7 +342,6 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
         return kernel.suited_to(some) if first else self.kernel_.still_suited_to(some)
 
     def _split(self, data: TrainingData, rng: np.random.RandomState) -> tuple[Index, Index]:
-        """Return the rows to present, in order, and the rows held out."""
         hold_out = self.early_stopping or needs_held_out(self.rule)
         if hold_out:
             refuse_spread(data.rows, "Early stopping and the rules 'holdout' and 'auto'")
@@ -450,7 +449,6 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
         return replace(run, converged=run.converged and len(record) == len(whole)), record, rule
 
     def _keep(self, rows: Rows, record: MistakeRecord, seed: int) -> None:
-        """Set the attributes that follow from the record and its examples."""
         self.record_ = record
         self.support_ = record.support
         self.support_vectors_ = rows[:, :0] if is_precomputed(self.kernel_) else rows
@@ -474,7 +472,6 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
         self.history_ = replace(self.history_, chosen_rule=chosen)
 
     def _choices(self, rule: str) -> list[tuple[str, bool]]:
-        """Return what may predict, by rule: one, or those that "auto" stands for."""
         return [(name, bool(self.normalize_vectors)) for name in (self.AUTO_RULES if rule == "auto" else (rule,))]
 
     def _best_by(

@@ -332,7 +332,6 @@ class VotedPerceptronClassifierCV(ProbabilisticClassifier):
         return [float(value) if isinstance(value, Real) and several != "degrees" else value for value in values]
 
     def _keep(self, search: Search, best_first: Sequence[Point]) -> None:
-        """Set the attributes that follow from the search."""
         best = best_first[0]
         places = {id(trial): i for i, trial in enumerate(search.trials)}
         self.best_index_ = places[id(best.trial)]
@@ -345,7 +344,6 @@ class VotedPerceptronClassifierCV(ProbabilisticClassifier):
         self.skipped_ = [(setting.params, str(why)) for setting, why in search.skipped]
 
     def _tell(self, search: Search) -> None:
-        """Say that not all was tried, now that the model is fitted."""
         tried = counted(self.n_settings_, "setting")
         if self.stopped_ == "interrupted":
             raise KeyboardInterrupt(f"The search stopped after {tried}; the model is the best of what was tried.")
@@ -405,7 +403,6 @@ class VotedPerceptronClassifierCV(ProbabilisticClassifier):
 
 
 def _results(points: Sequence[Point]) -> Params:
-    """Return the best points of trials as `GridSearchCV` tells of them."""
     found: Params = {}
     for name in ("fit", "score"):
         times = np.array([getattr(point.trial, f"{name}_times") for point in points])

@@ -210,7 +210,6 @@ class WinnowClassifier(VotronClassifier):
         )
 
     def _check_room(self) -> None:
-        """Refuse weights for which there is no memory."""
         training.check_room(
             self, WinnowTrainer.n_bytes(self.n_features_in_, self._n_vectors, complement=bool(self.complement))
         )
