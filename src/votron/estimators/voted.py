@@ -387,14 +387,17 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
         """Run the engine, with the threads and the memory that it may use."""
         if not n_steps:
             return TrainingRun(0, False, False)
-        rows, options = data.rows, Params(n_threads=self._n_threads)
+        rows = data.rows
+        run: Callable[..., TrainingRun] = partial(trainer.run, n_threads=self._n_threads)
         if isinstance(trainer, DualTrainer):
-            options |= {"ids": ids, "weights": data.weights}
+            options: Params = {"ids": ids, "weights": data.weights}
             if isinstance(rows, SpreadRows):
-                options["memory_limit"] = self.memory_limit
-            elif n_steps > len(order) or trainer.n_events > trainer.n_support:  # rows come again
-                options["memory"] = parse_memory_limit(self.memory_limit, data_bytes=n_bytes(rows))
-        run = rows.runner(trainer, **options) if isinstance(rows, SpreadRows) else partial(trainer.run, **options)  # type: ignore[arg-type]
+                limits = {"memory_limit": self.memory_limit, "n_threads": self._n_threads}
+                run = rows.runner(trainer, **options, **limits)
+            else:
+                again = n_steps > len(order) or trainer.n_events > trainer.n_support
+                memory = parse_memory_limit(self.memory_limit, data_bytes=n_bytes(rows)) if again else 0
+                run = partial(run, **options, memory=memory)
 
         def train(watch: Watch) -> TrainingRun:
             watcher = watch if stop is None else stop.beside(watch)
