@@ -26,7 +26,6 @@ from votron._util.registry import Registry
 from votron._util.resources import chunks
 from votron._util.types import Array, Floats, Index, Rows, RowsLike
 from votron.errors import IndefiniteKernelError, NotRepresentableError, VotronError
-from votron.kernels.features import FeatureMap
 from votron.products import Products, Store, Traits, choose_products, describe
 
 if TYPE_CHECKING:
@@ -290,10 +289,6 @@ class Kernel:
         from votron.kernels.composed import ComposedKernel
 
         return ComposedKernel(self, inner)
-
-    def feature_map(self, n_features: int) -> FeatureMap:
-        """Return Φ with Φ(x)·Φ(z) = K(x, z), where it is finite and in reach."""
-        raise VotronError(f"{self!r} has no explicit feature map of finite size.")
 
 
 def pending_values(kernel: Kernel, dots: Array, source: Index, terms: Floats, own: Floats) -> _loops.Pending | None:
