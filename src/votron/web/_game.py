@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -22,7 +21,18 @@ from votron.online.plane_game import LongestGame, PlaneRules
 from votron.record import MistakeRecord
 from votron.rules import Vectors
 from votron.theory import best_inseparable_bound, inseparable_bound, novikoff_bound, separating_vector
-from votron.web._schemas import Field2D, Limits, Move, Prediction, Proof, RoundPlayed, Separation, Setup, Standing
+from votron.web._schemas import (
+    Field2D,
+    Label,
+    Limits,
+    Move,
+    Prediction,
+    Proof,
+    RoundPlayed,
+    Separation,
+    Setup,
+    Standing,
+)
 
 __all__ = ["EXTENT", "PlaneGame", "RuleBrokenError", "field_of"]
 
@@ -259,7 +269,7 @@ class _Accounts:
         return ""
 
 
-def _sign(y: int) -> Any:
+def _sign(y: int) -> Label:
     return 1 if y > 0 else -1
 
 
