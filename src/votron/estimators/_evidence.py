@@ -45,7 +45,6 @@ def trained_on(
     vectors: tuple[str, ...],
     comparators: Comparators,
     predictor: str,
-    lengths_known: bool,
     switches: Mapping[str, str],
 ) -> Trained:
     """Return a model and its vectors on its training data; refuse other data."""
@@ -74,7 +73,7 @@ def trained_on(
         history=model.history_,
         vectors=found,
         comparators=compare,
-        lengths_known=lengths_known,
+        lengths_known=kernel is not None and kernel.unit_length,
         switches=switches,
         row_hashes=None if precomputed else row_draws(rows, 0),
     )
@@ -116,7 +115,6 @@ def recorded_evidence(model: VotedPerceptronClassifier, X: RowsLike, y: Labels, 
         vectors=("last", "average"),
         comparators=comparators,
         predictor=predictor_name(model),
-        lengths_known=model.kernel_.unit_length,
         switches=_SWITCHES,
     )
     rule, chosen = model._predicting_rule(), _chosen_by_held_out(model)

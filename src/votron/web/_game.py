@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 
@@ -19,7 +18,18 @@ from votron.online.plane_game import LongestGame, PlaneRules
 from votron.record import MistakeRecord
 from votron.rules import Vectors
 from votron.theory import best_inseparable_bound, inseparable_bound, novikoff_bound, separating_vector
-from votron.web._schemas import Field2D, Limits, Move, Prediction, Proof, RoundPlayed, Separation, Setup, Standing
+from votron.web._schemas import (
+    Field2D,
+    Label,
+    Limits,
+    Move,
+    Prediction,
+    Proof,
+    RoundPlayed,
+    Separation,
+    Setup,
+    Standing,
+)
 
 __all__ = ["EXTENT", "PlaneGame", "RuleBrokenError", "field_of"]
 
@@ -198,7 +208,7 @@ class PlaneGame:
         return Vectors(record, self.kernel, np.array(list(places), dtype=np.float64).reshape(-1, 2))
 
 
-def _sign(y: int) -> Any:
+def _sign(y: int) -> Label:
     return 1 if y > 0 else -1
 
 
