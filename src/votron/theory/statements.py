@@ -10,7 +10,7 @@ Several classes are one against the rest. A statement is about one vector, and a
 each guarantee at δ divided by their number. A theorem that only counts steps with a mistake, or examples in the
 support, holds for all vectors together, with the steps at which *any* vector erred, or the examples on which any
 depends. That is much better than the sum. Classes that were trained together are one vector from the start
-(`votron.theory.evidence.weights`).
+(`votron.theory.evidence.models`).
 """
 
 from __future__ import annotations
@@ -142,23 +142,26 @@ def _assumptions(name: str, evidence: Evidence, predictor: str) -> list[Assumpti
     holds, because = found.get(name, (False, f"nothing is known of {name!r} for such a model"))
     switch = predictor if name == "its rule" else name
     change = "" if holds else evidence.switches.get(switch, "")
-    return [Assumption(name, holds, because, change, name == "K(x, x) > 0", name == "consistent")]
+    return [Assumption(name, holds, because, change, another_run=name == "K(x, x) > 0")]
 
 
 # -- mistakes ---------------------------------------------------------------------------------------------------------
+
+ERRS, INSEPARABLE = "the vector errs on training examples", "no vector at hand separates the data"
+UNKNOWN = math.nan, "the mistakes of the first epoch are not known any more"
 
 
 def _novikoff(evidence: Evidence, c: int, delta: float) -> Value:
     attained, name = evidence.attained_margin(c)
     if attained <= 0:
-        return math.nan, "no vector at hand separates the data"
+        return math.nan, INSEPARABLE
     return novikoff_bound(evidence.radius * evidence.stretch, attained), f"margin {attained:.3g} of {name}"
 
 
 def _unit_length(evidence: Evidence, c: int, delta: float) -> Value:
     attained, name = evidence.attained_margin(c, normalized=True)
     if attained <= 0:
-        return math.nan, "no vector at hand separates the data"
+        return math.nan, INSEPARABLE
     return evidence.stretch**2 * unit_length_bound(min(1.0, attained)), f"normalised margin {attained:.3g} of {name}"
 
 
@@ -203,8 +206,6 @@ def _of_mistakes(evidence: Evidence, c: int, rows: Index, times: Index | Floats,
 
 
 # -- errors after one epoch -------------------------------------------------------------------------------------------
-
-UNKNOWN = math.nan, "the mistakes of the first epoch are not known any more"
 
 
 def _leave_one_out(deterministic: bool) -> Callable[[Evidence, int, float], Value]:
@@ -267,15 +268,14 @@ def _one_pass_fixed(evidence: Evidence, c: int, delta: float) -> Value:
 def _vapnik_chervonenkis(evidence: Evidence, c: int, delta: float) -> Value:
     run = evidence.runs[c]
     if not run.consistent:
-        return math.nan, "the vector errs on training examples"
+        return math.nan, ERRS
     rows: Index | slice = slice(None) if run.wrong is None else run.wrong
     attained, name = evidence.attained_margin(c, rows) if run.support else (0.0, "")
-    if attained <= 0:
-        return vapnik_chervonenkis_bound(evidence.m, run.support), f"{run.support} support vectors"
-    radius = float(evidence.lengths[rows].max())
-    value = vapnik_chervonenkis_bound(evidence.m, run.support, radius * evidence.stretch, attained)
-    by_margin = (radius * evidence.stretch / attained) ** 2 < run.support
-    return value, f"margin {attained:.3g} of {name}" if by_margin else f"{run.support} support vectors"
+    if attained > 0:
+        ratio = float(evidence.lengths[rows].max()) * evidence.stretch / attained
+        if ratio**2 < run.support:
+            return vapnik_chervonenkis_bound(evidence.m, ratio**2), f"margin {attained:.3g} of {name}"
+    return _support_share(evidence, c, delta)
 
 
 def _support_share(evidence: Evidence, c: int, delta: float) -> Value:
@@ -284,9 +284,8 @@ def _support_share(evidence: Evidence, c: int, delta: float) -> Value:
 
 
 def _compression(evidence: Evidence, c: int, delta: float) -> Value:
-    run = evidence.runs[c]
-    if not run.consistent:
-        return math.nan, "the vector errs on training examples"
+    if not evidence.runs[c].consistent:
+        return math.nan, ERRS
     return _by_sparsity(evidence, c, delta, compression_bound)
 
 
@@ -313,10 +312,12 @@ def _own_rule(evidence: Evidence, c: int, delta: float) -> Value:
 
 
 def _kappa(evidence: Evidence, c: int) -> Value:
-    """Return κ = ⌈(R/γ)²⌉ for the best margin at hand."""
+    """Return κ = ⌈(R/γ)²⌉ for the best margin of any candidate."""
+    if not evidence.runs[c].consistent:
+        return math.nan, ERRS
     attained, name = evidence.attained_margin(c)
     if attained <= 0:
-        return math.nan, "no vector at hand separates the data"
+        return math.nan, INSEPARABLE
     bound = novikoff_bound(evidence.radius * evidence.stretch, attained)
     if math.isinf(bound):
         return math.nan, f"(R/γ)² is too large by the margin of {name}"
@@ -326,8 +327,6 @@ def _kappa(evidence: Evidence, c: int) -> Value:
 
 def _margin(evidence: Evidence, c: int, delta: float) -> Value:
     kappa, remark = _kappa(evidence, c)
-    if not evidence.runs[c].consistent:
-        return math.nan, "the vector errs on training examples"
     if not kappa < evidence.m:
         return math.nan, remark if math.isnan(kappa) else f"{remark}, not less than m"
     return compression_bound(evidence.m, int(kappa), delta), remark
@@ -335,8 +334,6 @@ def _margin(evidence: Evidence, c: int, delta: float) -> Value:
 
 def _margin_simple(evidence: Evidence, c: int, delta: float) -> Value:
     kappa, remark = _kappa(evidence, c)
-    if not evidence.runs[c].consistent:
-        return math.nan, "the vector errs on training examples"
     if not kappa < evidence.m / 4:
         return math.nan, remark if math.isnan(kappa) else f"{remark}, not less than m/4"
     n = max(4.0, evidence.m / kappa * (1 - 1e-12))  # the larger n, the smaller the bound
@@ -349,7 +346,7 @@ def _pac(name: str) -> Callable[[Evidence, int, float], Value]:
             return math.nan, "the theorem is about one vector's sign, and these were trained together for the label"
         attained = float(evidence.candidates[name][:, c].min())
         if attained <= 0:
-            return math.nan, "the vector errs on training examples"
+            return math.nan, ERRS
         kappa = novikoff_bound(evidence.radius, attained)
         if not kappa < math.e * evidence.m / 8:
             return math.nan, f"(R/γ)² = {kappa:,.0f} for its own margin, too large beside m"

@@ -1,8 +1,8 @@
 """The quantities of a training run that the theorems need.
 
-`recorded`, `weights` and `maximal` compute them, each for one kind of model, and `votron.theory.statements` turns them
-into bounds. Three margins have different names: ``tau`` is the parameter τ up to which a perceptron updates, an
-*attained* margin is that of a vector on the data, and γ (``gamma``) is the one that a theorem is applied with.
+`votron.theory.evidence.models` computes them, and `votron.theory.statements` turns them into bounds. Three margins have
+different names: ``tau`` is the parameter τ up to which a perceptron updates, an *attained* margin is that of a vector
+on the data, and γ (``gamma``) is the one that a theorem is applied with.
 """
 
 from __future__ import annotations
@@ -45,8 +45,6 @@ class Assumption:
     """What would make it hold."""
     another_run: bool = False
     """Whether the change leads to another run, so that the value of the bound is only an order of magnitude."""
-    before_value: bool = False
-    """Whether a bound has no value until it holds."""
 
 
 @dataclass(frozen=True)
