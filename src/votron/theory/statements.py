@@ -273,8 +273,8 @@ def _vapnik_chervonenkis(evidence: Evidence, c: int, delta: float) -> Value:
     attained, name = evidence.attained_margin(c, rows) if run.support else (0.0, "")
     if attained > 0:
         ratio = float(evidence.lengths[rows].max()) * evidence.stretch / attained
-        if ratio**2 < run.support:
-            return vapnik_chervonenkis_bound(evidence.m, ratio**2), f"margin {attained:.3g} of {name}"
+        if ratio * ratio < run.support:
+            return vapnik_chervonenkis_bound(evidence.m, ratio * ratio), f"margin {attained:.3g} of {name}"
     return _support_share(evidence, c, delta)
 
 
