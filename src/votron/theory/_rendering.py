@@ -19,14 +19,6 @@ WIDTH = 120
 SHORT_WIDTH, MOST_CHANGES = 80, 3
 """Columns of the short text, and the number of changes that it advises."""
 
-_JOINTLY = (
-    "Classes were trained together: a row's margin is (w_y − w_r)·x / (√2 ‖w‖) for the best other class r, with ‖w‖ "
-    "that of all vectors as one. There are at most (1 + τ)(R/γ)² mistakes in all; the bounds on mistakes do not hold "
-    "for one class against the rest."
-)
-
-# -- numbers ----------------------------------------------------------------------------------------------------------
-
 
 def percent(value: float | None) -> str:
     if value is None:
@@ -46,9 +38,6 @@ def _span(values: Sequence[float | None], form: Callable[[float], str]) -> str:
     low, high = form(min(known)), form(max(known))
     text = low if low == high else f"{low} to {high}"
     return text if len(known) == len(values) else f"{text} ({len(known)} of {len(values)})"
-
-
-# -- the short text ---------------------------------------------------------------------------------------------------
 
 
 def in_short(found: Certificate) -> str:
@@ -117,9 +106,6 @@ def summary(found: Certificate) -> str:
     return f"{text} Measured: {_measured(found)}." if found.predictor in found.measured else text
 
 
-# -- advice -----------------------------------------------------------------------------------------------------------
-
-
 def advice(found: Certificate, limit: float = math.inf) -> list[str]:
     """Return the changes that would lead to guarantees below a limit, the fewest changes first."""
     best: dict[tuple[str, ...], Bound] = {}
@@ -140,8 +126,6 @@ def _promise(bound: Bound) -> str:
     return f"error at most {about}{percent(bound.error)} {by}"
 
 
-# -- the tables -------------------------------------------------------------------------------------------------------
-
 Cells = list[list[str]]
 
 
@@ -154,13 +138,12 @@ def _head(found: Certificate) -> str:
 
 def _margin_cells(found: Certificate) -> Cells:
     """Return the mistakes, support and margins of each class."""
-    names = list(found.margins)
-    margins = [[f"{kind}: {names[0]}", *names[1:]] for kind in ("margin", "normalised")]
-    head = ["class", *([] if found.mistakes is None else ["mistakes"]), "support", *margins[0], *margins[1]]
+    margins = [f"margin of {name}" for name in found.margins]
+    head = ["class", *([] if found.mistakes is None else ["mistakes"]), "support", *margins]
     rows, at_most = [head], "" if found.support_known else "≤ "
     for c, label in enumerate(found.labels):
         mistakes = [] if found.mistakes is None else [_count(found.mistakes[c])]
-        values = [table[name][c] for table in (found.margins, found.normalized_margins) for name in names]
+        values = [each[c] for each in found.margins.values()]
         support = at_most + _count(found.support[c])
         rows.append([str(label), *mistakes, support, *(f"{value:.3g}" for value in values)])
     return rows
@@ -216,8 +199,7 @@ def _verdict(bound: Bound) -> str:
 def _notes(found: Certificate) -> list[str]:
     """Return the assumptions that fail or are claimed, and why values are missing."""
     errors = [bound for bound in found.bounds if bound.kind != FACT]
-    lines = [_JOINTLY] if found.trained_jointly else []
-    lines += [f"Fails: {a.name}, since {a.because}." for bound in errors for a in bound.failing if a.name != "its rule"]
+    lines = [f"Fails: {a.name}, since {a.because}." for bound in errors for a in bound.failing if a.name != "its rule"]
     lines += [f"Assumed: {a.name}, {a.because}." for a in found.claims]
     missing: dict[str, list[str]] = {}
     for bound in errors:
@@ -240,9 +222,6 @@ def in_full(found: Certificate) -> str:
     if changes:
         parts.append("\n".join(["What would earn a guarantee:", *changes]))
     return "\n\n".join(parts)
-
-
-# -- rows -------------------------------------------------------------------------------------------------------------
 
 
 def rows(found: Certificate) -> list[Params]:

@@ -492,9 +492,6 @@ def held_out_bound(errors: int, m: int, delta: float) -> float:
     return 1.0 if errors == m else float(betaincinv(errors + 1, m - errors, 1 - delta))
 
 
-# -- arithmetic -------------------------------------------------------------------------------------------------------
-
-
 def log_binomial(m: int, d: int) -> float:
     """Return ln C(m, d) for 0 ≤ d ≤ m, without overflow.
 

@@ -123,13 +123,6 @@ class EssentialSupport:
     are both errors of leave-one-out, and γ = R = 1. (Freund & Schapire's summary of the bound has R; Vapnik & Chapelle
     quote it with the diameter, 2R.) The sphere has to hold the support vectors of some expansion: a single essential
     one has R = 0, and may be an error.
-
-    Examples
-    --------
-    >>> X, y = np.array([[-3.0], [-1.0], [1.0], [5.0]]), np.array([-1, -1, 1, 1])
-    >>> found = essential_support_vectors(X @ X.T, y)
-    >>> found.essential, round(found.margin, 9), round(found.extent, 9)
-    (array([1, 2]), 1.0, 2.0)
     """
 
     alpha: Floats
@@ -266,8 +259,6 @@ def vapnik_svm_bound(m: int, n_essential: float, radius: float | None = None, ma
     return least_count("n_essential", n_essential, radius, margin) / (count("m", m, 1) + 1)
 
 
-# -- solving ----------------------------------------------------------------------------------------------------------
-
 OFFSET = 10.0
 """Length of the constant feature for a free number; the result does not depend on it."""
 SETTLED = 1e-9
@@ -366,9 +357,6 @@ def _features(K: Floats, centred: bool) -> tuple[Floats, float]:
     values, vectors = np.linalg.eigh(K / scale)
     some = values > len(K) * np.finfo(np.float64).eps * values[-1]
     return vectors[:, some] * np.sqrt(values[some]), scale
-
-
-# -- validation -------------------------------------------------------------------------------------------------------
 
 
 def _checked_gram(owner: str, K: ArrayLike) -> Floats:
