@@ -225,7 +225,7 @@ class Certificate:
         return {**plain, "claims": claims, "advice": self.advice(), "summary": self.summary}
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the bounds on errors beside the measured errors, in a new figure or in these Axes, and return the Axes."""
+        """Draw the bounds beside the measured errors, in a new figure or in these Axes, and return the Axes."""
         from votron.theory._plot import draw
 
         return draw(self, ax)
