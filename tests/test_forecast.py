@@ -45,15 +45,6 @@ def test_a_forecast_stays_near_the_truth_from_a_third_of_the_first_pass_on(name,
         assert 0.5 * end <= elapsed + (low + high) / 2 <= 2 * end
 
 
-def test_the_speed_of_late_would_have_been_far_off():
-    """What the line said before: the rows that are left, at the speed of the last ones."""
-    moments = recorded(RATES["noise"])
-    end = moments[-1][0]
-    (before, *_), (seconds, step, _) = moments[10], moments[20]
-    left = (PASSES * N_ROWS - step) / (10 * BLOCK / (seconds - before))
-    assert seconds + left < 0.35 * end
-
-
 def test_weights_take_as_long_for_each_row():
     moments = recorded(RATES["noise"], per_mistake=0.0, uneven=0.05)
     for now in (12, 40, 300, len(moments) - 1):
@@ -78,17 +69,6 @@ def test_no_mistakes_and_no_time_are_no_trouble():
     assert seconds_left([(0.0, 10 * t, t) for t in range(1, 20)], 100, 1000) == (0.0, 0.0)
     low, high = seconds_left([(float(t), 10 * t, t) for t in range(1, 200)], 100, 1990)
     assert low == 0 == high
-
-
-def test_a_long_run_keeps_few_moments_and_foretells_the_same():
-    moments = recorded(RATES["noise"])
-    now = [0.0]
-    forecast = Forecast(N_ROWS, 2 * PASSES * N_ROWS, clock=lambda: now[-1])
-    for seconds, step, mistakes in moments:
-        now.append(seconds)
-        forecast.update(step, mistakes)
-    assert len(forecast._moments) <= 256
-    assert forecast.left() == pytest.approx(seconds_left(moments, N_ROWS, 2 * PASSES * N_ROWS), rel=0.15)
 
 
 def announced(seconds_a_block, n_blocks=40):

@@ -8,7 +8,6 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from unittest import mock
 
 import llvmlite.binding
 import processors
@@ -31,27 +30,6 @@ def test_a_process_that_uses_all_of_this_processor_is_no_lesser_one():
     if X86 and llvmlite.binding.get_host_cpu_features().get("fma"):
         for library in ("numpy uses", "OpenBLAS is", "Compiled loops use"):
             assert library in run.stdout
-
-
-def test_what_cannot_be_imitated_is_left_out_in_a_sentence(capsys):
-    with mock.patch.object(platform, "machine", return_value="aarch64"):
-        assert processors.main([]) == 0
-    assert capsys.readouterr().out == (
-        "Left out: other processors can be imitated on x86-64 only, and this one is aarch64.\n"
-    )
-    with (
-        mock.patch.object(platform, "machine", return_value="x86_64"),
-        mock.patch.object(llvmlite.binding, "get_host_cpu_features", return_value={"avx2": False, "fma": True}),
-    ):
-        assert processors.main(["avx2"]) == 0
-    assert capsys.readouterr().out == "Left out: AVX2 and FMA, without AVX-512, for this processor has no avx2.\n"
-    own = {"avx2": True, "fma": True, "avx512f": False}
-    with (
-        mock.patch.object(platform, "machine", return_value="x86_64"),
-        mock.patch.object(llvmlite.binding, "get_host_cpu_features", return_value=own),
-    ):
-        assert processors.main(["avx2"]) == 0
-    assert capsys.readouterr().out.endswith("for this processor is one, and `make test` runs all there.\n")
 
 
 def test_order_of_equal_values_is_not_left_to_the_processor():

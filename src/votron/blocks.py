@@ -14,8 +14,7 @@ import scipy.sparse as sp
 from numpy.typing import DTypeLike
 
 from votron._loops import dual as _loops
-from votron._util.arrays import Growing, chunks, rows_in_bytes
-from votron._util.resources import Team
+from votron._util.resources import Growing, Team, chunks, rows_in_bytes
 from votron._util.types import Array, Floats, Index, Rows
 from votron.kernels.base import Kernel, pending_values, values_as_pending
 from votron.products import Block, GramProducts, Products, Store, padded

@@ -32,7 +32,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from votron._loops import products as _loops
-from votron._util.arrays import chunks, grown, rows_in_bytes
+from votron._util.resources import chunks, grown, rows_in_bytes
 from votron._util.types import Array, Floats, Index, Rows
 from votron.errors import VotronError
 

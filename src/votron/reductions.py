@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from numbers import Real
 from typing import Any
 
@@ -32,8 +32,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from votron._util.frames import columns_of, dtype_of, floats_of, in_pandas, is_frame, missing_in
-from votron._util.types import Array, Floats, Frame, RowsLike, Series
+from votron._util.frames import columns_of, dtype_of, floats_of, in_pandas, is_frame
+from votron._util.types import Array, Floats, Frame, Index, Rows, RowsLike
 from votron.errors import VotronError
 
 __all__ = ["add_bias", "normalize_examples"]
@@ -41,7 +41,7 @@ __all__ = ["add_bias", "normalize_examples"]
 _BIAS = "bias"
 
 
-def add_bias(X: RowsLike, value: float = 1.0) -> Any:
+def add_bias(X: RowsLike, value: float = 1.0) -> RowsLike:
     """Return examples with one feature more, in front, that always has the same value.
 
     So a threshold becomes a weight: sign(w·x − θ) is the sign of (−θ/value, w)·(value, x).
@@ -56,9 +56,8 @@ def add_bias(X: RowsLike, value: float = 1.0) -> Any:
     Returns
     -------
     array, CSR matrix, data frame or dict
-        The same kind. Types are kept where they can hold the value: integers if it is whole and not too large, floats
-        if it is neither 0 nor infinite in them; else they are widened. In frames and mappings the feature is named
-        "bias".
+        The same kind, of a type that holds the value: integers stay integers if it is whole. In frames and mappings
+        the feature is named "bias".
 
     Examples
     --------
@@ -99,7 +98,7 @@ def add_bias(X: RowsLike, value: float = 1.0) -> Any:
     return np.concatenate([column, X.astype(dtype)], axis=-1)
 
 
-def normalize_examples(X: RowsLike) -> Any:
+def normalize_examples(X: RowsLike) -> RowsLike:
     """Return examples divided by their Euclidean lengths; those of length 0 stay as they are.
 
     Parameters
@@ -110,8 +109,8 @@ def normalize_examples(X: RowsLike) -> Any:
     Returns
     -------
     array, CSR matrix, data frame or dict
-        The same kind, of float16 or float32 if X is (a frame: if all of its columns are), else of float64. Lengths that
-        are no float64, or whose squares are none, do no harm.
+        The same kind, of float32 if X is (a frame: if all of its columns are), else of float64. Neither very large nor
+        very small values overflow.
 
     Examples
     --------
@@ -140,16 +139,15 @@ def normalize_examples(X: RowsLike) -> Any:
     X = _checked(X, "normalize_examples")
     if sp.issparse(X):
         return _normalized_sparse(X)
-    dtype = X.dtype if X.dtype.kind == "f" and X.dtype.itemsize <= 8 else np.dtype(np.float64)
-    with np.errstate(over="ignore"):  # a long double may not fit; it is refused as infinite
-        rows = np.atleast_2d(X).astype(np.float64)
+    dtype = X.dtype if X.dtype.kind == "f" else np.dtype(np.float64)
+    rows = np.atleast_2d(X).astype(np.float64)
     _check_finite(rows, lambda place: f"row {place[0]}" if X.ndim == 2 else f"feature {place[1]}")
     rows = np.ldexp(rows, -_exponents(np.abs(rows).max(axis=1, initial=0.0))[:, None])
     lengths = np.sqrt(np.square(rows).sum(axis=1))
     return (rows / np.where(lengths > 0, lengths, 1.0)[:, None]).astype(dtype).reshape(X.shape)
 
 
-def _normalized_sparse(X: RowsLike) -> Any:
+def _normalized_sparse(X: Rows) -> Rows:
     X = X.copy()
     X.sum_duplicates()
     dtype = X.dtype if X.dtype == np.float32 else np.dtype(np.float64)
@@ -172,7 +170,7 @@ def _exponents(largest: Floats) -> NDArray[np.int32]:
 # -- what comes in ----------------------------------------------------------------------------------------------------
 
 
-def _checked(X: RowsLike, owner: str) -> Any:
+def _checked(X: RowsLike, owner: str) -> Rows:
     """Return a CSR matrix, or an array of one or two dimensions, of numbers."""
     if not sp.issparse(X):
         try:
@@ -189,7 +187,7 @@ def _checked(X: RowsLike, owner: str) -> Any:
     return X.tocsr() if sp.issparse(X) else X
 
 
-def _check_finite(values: Floats, where: Any) -> None:
+def _check_finite(values: Floats, where: Callable[[Index], str]) -> None:
     bad = np.argwhere(~np.isfinite(values))
     if len(bad):
         raise VotronError(
@@ -198,15 +196,14 @@ def _check_finite(values: Floats, where: Any) -> None:
         )
 
 
-def _is_finite(value: Any) -> bool:
-    """Tell whether it is a number that a float64 can be near to."""
+def _is_finite(value: object) -> bool:
     try:
         return isinstance(value, Real | np.bool_) and math.isfinite(value)
     except OverflowError:  # a whole number of hundreds of digits
         return False
 
 
-def _values_of(X: Mapping[Any, Any]) -> Floats:
+def _values_of(X: Mapping[str, float]) -> Floats:
     for name, value in X.items():
         if not _is_finite(value):
             raise VotronError(
@@ -219,71 +216,51 @@ def _values_of(X: Mapping[Any, Any]) -> Floats:
 def _dtype_with(dtype: np.dtype[Any], value: float) -> np.dtype[Any]:
     """Return the type for values of this type beside the bias."""
     if dtype.kind == "f":
-        wider = (dtype, np.dtype(np.float32), np.dtype(np.float64))
-        with np.errstate(over="ignore", under="ignore"):
-            return next(wanted for wanted in wider if 0 < abs(wanted.type(float(value))) < np.inf)
-    if value != int(value):
+        return np.result_type(dtype, np.min_scalar_type(float(value)))
+    if not float(value).is_integer():
         return np.dtype(np.float64)
-    if dtype.kind == "b":
-        return dtype if value == 1 else np.dtype(np.int64)
-    for wanted in (dtype, np.dtype(np.int64)):
-        limits = np.iinfo(wanted)
-        if np.can_cast(dtype, wanted) and limits.min <= value <= limits.max:
-            return wanted
-    return np.dtype(np.float64)
+    fits = dtype.kind != "b" and np.iinfo(dtype).min <= value <= np.iinfo(dtype).max
+    return dtype if fits else np.result_type(dtype, np.min_scalar_type(int(value)), np.int64)
 
 
 # -- data frames ------------------------------------------------------------------------------------------------------
 
 
-def _framed_bias(X: RowsLike, value: float) -> Any:
+def _framed_bias(X: Frame, value: float) -> Frame:
     _refuse_name(X.columns)
-    types = {dtype_of(column).kind for column in columns_of(X)}
-    alike = np.dtype(np.int64 if types and types <= {"i", "u"} else np.float64)
-    column = np.full(X.shape[0], value, dtype=_dtype_with(alike, value))
+    whole = float(value).is_integer() and all(dtype_of(column).kind in "iu" for column in columns_of(X))
+    value = int(value) if whole else float(value)
     if in_pandas(X):
         X = X.copy()
-        X.insert(0, _BIAS, column)
+        X.insert(0, _BIAS, value)
         return X
-    return X.clone().insert_column(0, sys.modules["polars"].Series(_BIAS, column))
+    pl = sys.modules["polars"]
+    return X.select(pl.lit(value).alias(_BIAS), pl.all())
 
 
 def _numbers_of(frame: Frame) -> Array:
     """Return the values of a frame whose columns are numbers or truth values: floats of its type, if all are floats."""
     columns, values = columns_of(frame), np.empty(frame.shape)
-    types = [_checked_type(column, name) for column, name in zip(columns, frame.columns, strict=True)]
-    with np.errstate(over="ignore"):  # a long double may not fit; it is refused as infinite
-        for i, column in enumerate(columns):
-            values[:, i] = floats_of(column)
+    for i, (column, name) in enumerate(zip(columns, frame.columns, strict=True)):
+        if dtype_of(column).kind not in "biuf":
+            raise VotronError(
+                "The columns of normalize_examples must be numbers or truth values: one-hot encode the others. "
+                f"Got values of type {column.dtype} in column {name!r} instead."
+            )
+        values[:, i] = floats_of(column)
     _check_finite(values, lambda place: f"row {place[0]} of column {frame.columns[place[1]]!r}")
+    types = [dtype_of(column) for column in columns]
     all_floats = types and all(found.kind == "f" for found in types)
     return values.astype(np.result_type(*types)) if all_floats else values
 
 
-def _checked_type(column: Series, name: Any) -> np.dtype[Any]:
-    """Return the type of a column, or refuse one that has others than numbers and truth values."""
-    found = dtype_of(column)
-    if found.kind not in "biuf":
-        raise VotronError(
-            "The columns of normalize_examples must be numbers or truth values: one-hot encode the others. "
-            f"Got values of type {column.dtype} in column {name!r} instead."
-        )
-    missing = missing_in(column)
-    if missing.any():
-        raise VotronError(
-            "The columns of normalize_examples must be without missing values: fill them in first. "
-            f"Got one in row {int(missing.argmax())} of column {name!r} instead."
-        )
-    return found
-
-
-def _framed(values: Array, like: Any) -> Any:
+def _framed(values: Array, like: Frame) -> Frame:
     """Return a frame of these values with the names of another."""
     if in_pandas(like):
         return type(like)(values, index=like.index, columns=like.columns)
     return type(like)(values, schema=list(like.columns))
 
 
-def _refuse_name(names: Any) -> None:
+def _refuse_name(names: Collection[str]) -> None:
     if _BIAS in names:
         raise VotronError("The examples of add_bias must not have a feature named 'bias' already: rename it first.")

@@ -6,7 +6,7 @@ import pytest
 from votron import VotedPerceptronClassifier
 from votron._util import forecast
 from votron.cli import main
-from votron.cli.reading import check_label, rare_class
+from votron.cli.reading import LabelledRows, check_label
 from votron.cli.training import faster_linear
 
 
@@ -117,16 +117,17 @@ def test_a_linear_model_that_does_as_well_is_named():
     X = rng.normal(size=(900, 20))
     y = np.where(X.sum(axis=1) + rng.normal(size=900) > 0, "yes", "no")
     model = VotedPerceptronClassifier(gamma=1.0, margin=0.0, random_state=0).fit(X, y)
-    [said] = faster_linear(model, X, y, seconds=600.0, seed=0)
+    rows = LabelledRows(None, X, y, np.arange(900))
+    [said] = faster_linear(model, rows, seconds=600.0, seed=0)
     assert "--estimator averaged errs as rarely" in said
-    assert faster_linear(model, X, y, seconds=1.0, seed=0) == []
+    assert faster_linear(model, rows, seconds=1.0, seed=0) == []
     ring = np.where((X[:, :2] ** 2).sum(axis=1) > 1.4, "out", "in")
     model = VotedPerceptronClassifier(random_state=0).fit(X[:, :2], ring)
-    assert faster_linear(model, X[:, :2], ring, seconds=600.0, seed=0) == []
+    rows = LabelledRows(None, X[:, :2], ring, np.arange(900))
+    assert faster_linear(model, rows, seconds=600.0, seed=0) == []
 
 
 def test_a_rare_class_gets_the_remedy(folder, capsys):
-    assert rare_class(np.repeat(["no", "yes"], [80, 20])) == []
     rng = np.random.RandomState(0)
     write(folder / "rare.csv", rng.normal(size=(200, 2)), np.where(np.arange(200) % 20 == 0, "yes", "no"))
     data = ["rare.csv", "--label", "label"]

@@ -108,10 +108,10 @@ def test_one_that_is_left_out_is_one_sentence(table, capsys):
         (["--score", "luck"], 2, "--score: 'luck' is not one of"),
         (["--folds", "1"], 2, "--folds: 1 is not in the range"),
         (["--folds", "50"], 1, "--folds: must be at most"),
-        (["--figure", "compared.txt"], 2, "--figure must be a file that ends in .svg, .png, .pdf."),
-        (["-o", "-"], 2, "-o must be the name of a file here."),
-        (["-o", "same.png", "--figure", "same.png"], 2, "-o and --figure must be two files. Got 'same.png' for both"),
-        (["-o", "table.txt"], 2, "-o must be a file that ends in .csv. Got 'table.txt' instead."),
+        (["--figure", "compared.txt"], 2, "--figure: must be a file that ends in"),
+        (["-o", "-"], 2, "-o: must be the name of a file"),
+        (["-o", "table.csv"], 2, "-o must be another file than DATA"),
+        (["-o", "table.txt"], 2, "-o: must be a file that ends in .csv."),
         (["--label", "z"], 1, "'z'"),
         (["--class-weight", "maybe=2"], 2, "--class-weight must name labels of the data. Got 'maybe'"),
         (["--sample-weight", "v"], 2, "--sample-weight: table.csv has no column 'v'"),
@@ -119,8 +119,9 @@ def test_one_that_is_left_out_is_one_sentence(table, capsys):
         (["--max-seconds", "0"], 2, "--max-seconds: 0.0 is not in the range"),
     ],
 )
-def test_what_is_refused_is_refused_in_a_sentence(table, more, status, sentence, capsys):
-    assert main(["compare", str(table), "--label", "y", *QUICK[:4], *more]) == status
+def test_what_is_refused_is_refused_in_a_sentence(table, more, status, sentence, capsys, monkeypatch):
+    monkeypatch.chdir(table.parent)
+    assert main(["compare", "table.csv", "--label", "y", *QUICK[:4], *more]) == status
     out, said = capsys.readouterr()
     assert out == ""
     assert said.startswith("votron compare: ")

@@ -145,7 +145,7 @@ def test_a_curve_is_of_the_one_training(tmp_path, capsys):
     ("arguments", "sentence"),
     [
         (["--curve", "c.png"], "--curve is for --estimator voted with --test"),
-        (["--curve", "c.txt", "--test", "0.2"], "--curve must be a file that ends in .svg, .png, .pdf."),
+        (["--curve", "c.txt", "--test", "0.2"], "--curve: must be a file that ends in"),
         (
             ["--curve", "c.png", "--test", "0.2", "--estimator", "averaged"],
             "--curve is for --estimator voted with --test.",
@@ -162,6 +162,6 @@ def test_curves_that_cannot_be_drawn_are_refused_before_training(arguments, sent
 def test_wrong_needs_a_file_of_its_own(models, capsys):
     digits = str(models / "digits.votron")
     assert main(["evaluate", digits, "digits", "--wrong", "-"]) == 2
-    assert "--wrong must be the name of a file here." in capsys.readouterr().err
-    assert main(["evaluate", digits, "digits", "--wrong", digits]) == 1
+    assert "--wrong: must be the name of a file" in capsys.readouterr().err
+    assert main(["evaluate", digits, "digits", "--wrong", digits]) == 2
     assert "--wrong must be another file than" in capsys.readouterr().err

@@ -139,8 +139,8 @@ def test_suspects_are_shown_with_their_labels(here, capsys):
     ("arguments", "sentence"),
     [
         (["explain", "days.votron", "days.csv"], "--row must be given."),
-        (["explain", "days.votron", "days.csv", "--row", "0"], "--row: must be numbers of rows from 1 on"),
-        (["explain", "days.votron", "days.csv", "--row", "5-3"], "--row: must be numbers of rows from 1 on"),
+        (["explain", "days.votron", "days.csv", "--row", "0"], "--row: 0 is not in the range"),
+        (["explain", "days.votron", "days.csv", "--row", "5-3"], "--row: '5-3' is not"),
         (["explain", "days.votron", "days.csv", "--row", "13"], "There are 12 rows in 'days.csv'. --row asks for 13."),
         (
             ["explain", "days.votron", "days.csv", "--row", "1", "--of", "x"],
@@ -148,7 +148,7 @@ def test_suspects_are_shown_with_their_labels(here, capsys):
         ),
         (["explain", "days.votron", "days.csv", "--row", "1", "--against", "no"], "--against goes with --of"),
         (["explain", "days.votron", "days.csv", "--row", "1,2", "--figure", "a.png"], "--figure draws one row. Got 2"),
-        (["explain", "days.votron", "days.csv", "--row", "1", "--figure", "a.gif"], "--figure must be a file that"),
+        (["explain", "days.votron", "days.csv", "--row", "1", "--figure", "a.gif"], "--figure: must be a file that"),
         (["data", "suspects", "text.votron", "text.csv"], "Suspects are found in the record of a VotedPerceptronCl"),
         (["data", "suspects", "digits.votron", "digits", "--part", "test"], "is not what the model was trained on"),
         (["inspect", "days.votron", "--features", "3"], "--features is for linear models"),

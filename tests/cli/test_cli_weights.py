@@ -109,7 +109,7 @@ def test_labels_that_are_none(here, capsys):
     )
     assert "Got 1.5 instead" in refused(capsys, *TRAIN, "--class-weight", "1.5=1")
     assert "must be numbers of 0 or more by label" in refused(capsys, *TRAIN, "--class-weight", "1=-2")
-    assert "--margin: must be a number or numbers by label such as yes=5,no=0.5. Got 'x' instead." in refused(
+    assert "--margin: must be a number or numbers by label such as yes=5,no=0.5. Got 'x'." in refused(
         capsys, *TRAIN, "--margin", "x"
     )
     assert not (here / "m.votron").exists()
@@ -123,7 +123,7 @@ def test_a_column_of_weights(here, capsys, estimator):
     """It is no feature; the model is that of the rows with a weight, and knows their weights."""
     out = run(capsys, *TRAIN, "--estimator", estimator, "--sample-weight", "w")
     assert "data rare.csv: 90 rows, 2 features " in out
-    assert "weights of rows by w (0.5 to 3, 30 rows of weight 0 left out) " in out
+    assert "weights of rows by w (30 rows of weight 0 left out) " in out
     found = load("m.votron")
     write(here / "kept.csv", ["no", "yes"])
     lines = (here / "rare.csv").read_text().splitlines()
@@ -142,7 +142,7 @@ def test_a_column_of_weights(here, capsys, estimator):
 def test_what_comes_after_training_with_a_column(here, capsys, estimator):
     weighted = [*TRAIN, "--estimator", estimator, "--sample-weight", "w", "--test", "0.25"]
     document = json.loads(run(capsys, *weighted, "--json"))
-    assert document["sample_weight"] == {"column": "w", "least": 0.5, "largest": 3.0, "left_out": 30}
+    assert document["sample_weight"] == {"column": "w", "left_out": 30}
     assert document["test_error"]["rows"] == 23
     assert "Trained with weights of rows by w." in run(capsys, "evaluate", "m.votron", "rare.csv")
     out = run(capsys, "certify", "m.votron", "rare.csv", "--verbose")
@@ -179,7 +179,7 @@ def test_streams_with_weights(here, capsys, monkeypatch, piped):
         first = classifier()
         run(capsys, *TRAIN, *stream, "--passes", "2")
         np.testing.assert_allclose(first.coef_, classifier().coef_, rtol=1e-9)  # scales are sums over batches
-    assert "of rows by w (0.5 to 3, 30 rows of weight 0 left out), of classes yes=3" in out
+    assert "of rows by w (30 rows of weight 0 left out), of classes yes=3" in out
     assert classifier()._trainer.largest_weight == 9.0
 
 

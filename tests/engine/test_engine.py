@@ -107,14 +107,6 @@ def test_weighted_training_goes_on_from_its_record(problem, how, other, first_st
         assert_equal(trainer.record(len(order), len(order)), whole)
 
 
-def test_weights_of_one_change_nothing():
-    X, codes = scattered(80, 9, "bytes", n_classes=3, seed=3)
-    plain = Problem(PolynomialKernel(3), X, codes, n_steps=160, n_vectors=3)
-    record = replace(plain, weights=np.ones(80)).train(WAYS[4])
-    assert record.weight is None
-    assert_equal(record, plain.train(WAYS[4]))
-
-
 @thorough(25)
 @given(problems(max_rows=230, max_epochs=2, margins=False), ways, st.sampled_from([64, 65, 200]), st.integers(1, 3))
 def test_blocked_training_is_the_textbook_with_wide_blocks(problem, how, block_size, n_threads):
@@ -590,15 +582,6 @@ def test_a_function_that_is_no_kernel_is_refused():
 
     with pytest.raises(IndefiniteKernelError, match="not positive semi-definite"):
         DualTrainer(CallableKernel(indefinite), 1).run(X, codes, np.arange(40), 200)
-
-
-def test_precomputed_matrices_are_taken_as_they_are():
-    """The record of a kernel and of its matrix is the same."""
-    X, codes = scattered(50, 7, n_classes=3, seed=8)
-    problem = Problem(PolynomialKernel(3), X, codes, n_steps=120, n_vectors=3)
-    expected = problem.textbook()
-    for how in WAYS:
-        assert_equal(replace(problem, kernel=PrecomputedKernel(), X=problem.kernel(X)).train(how), expected)
 
 
 @thorough(60)

@@ -441,10 +441,6 @@ def frame_model(frame, encoder=None):
             lambda: frame_model(pd.DataFrame({"label": X[:, 0], "b": X[:, 1]})),
             r"must not be named as its outputs are, 'label' and 'scores': rename it\. Got 'label' instead\.",
         ),
-        (
-            lambda: paper_averaged().fit(X, np.array([1, 2**63 + 1], dtype=np.uint64)[y]),
-            r"must be whole numbers below 2\^63, text, truth values or floats\. Got 9223372036854775809 instead\.",
-        ),
     ],
 )
 def test_what_cannot_be_exported(make, said, tmp_path):
@@ -464,10 +460,9 @@ def test_what_is_too_large(monkeypatch):
     sparse = sp.csr_matrix(np.abs(X))
     model = paper_perceptron(rule="last", random_state=0).fit(sparse, y)
     monkeypatch.setattr("votron.export._graph.LARGEST", 100)
-    with pytest.raises(VotronError, match=r"sparse support vectors of 3 features take .* hash the features into fewer"):
-        to_onnx(model)
-    with pytest.raises(VotronError, match="an ONNX file ends at 2 GB: train on fewer examples or features"):
-        to_onnx(voted())
+    for large in (model, voted()):
+        with pytest.raises(VotronError, match="an ONNX file ends at 2 GB"):
+            to_onnx(large)
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from votron import VotedPerceptronClassifier, load, save
+from votron import VotedPerceptronClassifier
 from votron.errors import VotronError
 from votron.kernels import GaussianKernel, NormalizedKernel, PolynomialKernel
 
@@ -55,21 +55,6 @@ def test_float32_is_for_float32_rows_only():
     assert PolynomialKernel(2).suited_to(X) == PolynomialKernel(2)
     with pytest.raises(VotronError, match=r"^The 'arithmetic' parameter of GaussianKernel must be 'float64' or"):
         GaussianKernel(0.1, arithmetic="float16")
-
-
-def test_a_model_file_names_the_arithmetic_and_old_ones_have_float64(tmp_path):
-    rng = np.random.default_rng(3)
-    X = rng.random((200, 20), dtype=np.float32)
-    y = (X[:, 0] + X[:, 1] > 1).astype(int)
-    new = VotedPerceptronClassifier(kernel="rbf", gamma=0.5, random_state=0).fit(X, y)
-    old = VotedPerceptronClassifier(kernel=GaussianKernel(0.5), random_state=0).fit(X, y)
-    assert (new.kernel_.arithmetic, old.kernel_.arithmetic) == ("float32", "float64")
-    for name, model in (("new", new), ("old", old)):
-        path = tmp_path / f"{name}.votron"
-        save(model, path)
-        found = load(path)
-        assert found.kernel_.arithmetic == model.kernel_.arithmetic
-        np.testing.assert_array_equal(found.decision_function(X), model.decision_function(X))
 
 
 def test_learning_goes_on_in_the_arithmetic_it_began_with():

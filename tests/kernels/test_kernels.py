@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import inspect
 import math
 import pickle
-import re
 from fractions import Fraction
 
 import numpy as np
@@ -19,7 +17,6 @@ from strategies import CALLABLE, COMPOSED, CONTAINERS, contained, tables
 
 from votron import VotronError, is_mercer, make_kernel
 from votron.errors import IndefiniteKernelError, NotRepresentableError
-from votron.estimators.voted import VotedPerceptronClassifier
 from votron.kernels import (
     KERNELS,
     CallableKernel,
@@ -199,23 +196,6 @@ def test_composed_values(kernel, table):
     assert np.abs(expected).max() <= kernel.bound(float(kernel.products_for(X).squares(X).max())) * (1 + 1e-12)
 
 
-def test_composing_with_plain_kernels_by_hand():
-    X = np.random.default_rng(0).integers(-9, 9, (8, 4))
-    unit = X / np.linalg.norm(X, axis=1)[:, None]
-    np.testing.assert_array_equal(GaussianKernel(0.1).of(LinearKernel())(X), GaussianKernel(0.1)(X))
-    np.testing.assert_array_equal(
-        PolynomialKernel(2).of(PolynomialKernel(3, 1.0, 0.0))(X), (python_dots(X, X) ** 3 + 1) ** 2
-    )
-    found = PolynomialKernel(4).of(NormalizedKernel(LinearKernel()))(X)
-    np.testing.assert_allclose(found, (unit @ unit.T + 1) ** 4, rtol=1e-12)
-    composed = PolynomialKernel(2).of(LinearKernel())
-    assert composed == PolynomialKernel(2).of(LinearKernel()) != PolynomialKernel(3).of(LinearKernel())
-    assert repr(composed) == f"ComposedKernel(outer={PolynomialKernel(2)!r}, inner=LinearKernel())"
-    assert pickle.loads(pickle.dumps(composed)) == composed
-    with pytest.raises(VotronError, match="takes 0/1 data only"):
-        PolynomialKernel(2).of(ConjunctionKernel())(X)
-
-
 def test_what_cannot_be_composed():
     for outer in (ConjunctionKernel(), NormalizedKernel(ConjunctionKernel()), PrecomputedKernel(), CALLABLE):
         with pytest.raises(VotronError, match="no function of real dot products"):
@@ -223,12 +203,6 @@ def test_what_cannot_be_composed():
     for inner in (PrecomputedKernel(), NormalizedKernel(PrecomputedKernel())):
         with pytest.raises(VotronError, match="over a precomputed kernel"):
             PolynomialKernel(2).of(inner)
-
-
-def test_precomputed_values_are_taken_as_they_are():
-    G = np.array([[2, 1], [1, 3]])
-    assert PrecomputedKernel()(G).tolist() == [[2.0, 1.0], [1.0, 3.0]]
-    assert PrecomputedKernel().diag(G).tolist() == [2.0, 3.0]
 
 
 def test_no_rows():
@@ -294,15 +268,6 @@ def test_all_conjunctions_of_a_few_variables(n):
         assert [bool(v) for v in image] == [all(row[i] for i in chosen) for chosen in phi.monomials]
 
 
-def test_feature_maps_name_their_monomials():
-    assert PolynomialKernel(2).feature_map(2).names == ["1", "x1", "x2", "x1 x1", "x1 x2", "x2 x2"]
-    assert PolynomialKernel(2, 1.0, 0.0).feature_map(2).names == ["x1 x1", "x1 x2", "x2 x2"]
-    assert len(PolynomialKernel(4).feature_map(6).monomials) == math.comb(10, 4)
-    assert repr(LinearKernel().feature_map(3)) == "FeatureMap(3 variables to 3 coordinates)"
-    with pytest.raises(VotronError, match=r"for 2 variables\. Got rows of 3"):
-        PolynomialKernel(2).feature_map(2)(np.eye(3))
-
-
 def test_feature_maps_out_of_reach():
     for kernel in (GaussianKernel(), NormalizedKernel(GaussianKernel()), PrecomputedKernel(), CALLABLE):
         with pytest.raises(VotronError, match="no explicit feature map"):
@@ -360,18 +325,6 @@ def test_kernels_say_what_they_are():
         NormalizedKernel(ConjunctionKernel()),
     ):
         assert eval(repr(kernel)) == kernel
-
-
-def test_the_parameters_of_make_kernel_are_described():
-    """Each with the default that it has; gamma's is a number, unlike that of the estimator."""
-    described = inspect.getdoc(make_kernel).split("Parameters\n----------\n")[1].split("\n\nReturns")[0]
-    for name, parameter in inspect.signature(make_kernel).parameters.items():
-        given = "" if parameter.default is inspect.Parameter.empty else f", default={parameter.default}"
-        assert re.search(rf"^{name} : .*{re.escape(given)}$", described, re.MULTILINE)
-    for name in KERNELS:
-        assert f'"{name}"' in described
-    default = inspect.signature(VotedPerceptronClassifier).parameters["gamma"].default
-    assert f'gamma="{default}"' in described
 
 
 def test_make_kernel():

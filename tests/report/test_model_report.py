@@ -412,7 +412,7 @@ def test_what_does_not_fit_is_refused(folder, tmp_path, capsys):
         return capsys.readouterr().err
 
     assert "there is no folder" in refused(digits, "digits", "-o", tmp_path / "no" / "page.html")
-    assert "Got the folder" in refused(digits, "digits", "-o", tmp_path)
+    assert "is a directory" in refused(digits, "digits", "-o", tmp_path)
     assert "must be another file than" in refused(digits, "digits", "-o", digits)
     assert "must hold numbers" in refused(digits, TABLES / "zipcodes.csv", "--label", "state", "-o", out)
     words = "There must be a column 'Species'"

@@ -80,19 +80,6 @@ def test_search_certificate_and_onnx():
         to_onnx(fitted(rule="shy"))
 
 
-def test_names_are_taken_once():
-    class Other(MomentRule):
-        name = "halfway"
-
-        def times(self, vectors, until):
-            return np.zeros(vectors.record.n_vectors)
-
-    with pytest.raises(VotronError, match="There is a rule of the name 'halfway' already"):
-        register_rule(Other)
-    with pytest.raises(VotronError, match="must be a class derived from TallyRule"):
-        register_rule(int)
-
-
 @pytest.mark.slow
 def test_a_package_that_brings_it(tmp_path):
     done = run_beside(

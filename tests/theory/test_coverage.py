@@ -11,7 +11,7 @@ from paper import paper_perceptron
 from strategies import thorough
 
 from votron import certify
-from votron.rules import row_draws
+from votron.rules.scan import row_draws
 from votron.theory import fixed_draw_bound, held_out_bound, one_pass_bound
 
 ONE_RANDOM = "random vector of one epoch"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import io
 import os
 import shlex
 import signal
@@ -19,7 +20,7 @@ from collections.abc import Sequence
 import click
 
 from votron import __version__
-from votron.cli.output import discard_stdout, escaping_stdout, printable, warnings_as_sentences
+from votron.cli.output import discard_stdout, printable, warnings_as_sentences
 
 __all__ = ["main"]
 
@@ -40,6 +41,11 @@ COMMANDS = {
     "completion": "Print a shell completion script.",
 }
 
+EXAMPLES = (
+    "votron train days.csv --label Play -o days.votron    # train a model",
+    "votron evaluate days.votron more-days.csv            # measure its error",
+    "votron predict days.votron tomorrow.csv -o out.csv   # label new rows",
+)
 ABOUT_DATA = (
     "Input X contains",
     "Input y contains",
@@ -70,11 +76,15 @@ class Commands(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write examples, unchanged."""
+        with formatter.section("Examples"):
+            formatter.write("".join(f"  {line}\n" for line in EXAMPLES))
+
 
 @click.command(
     cls=Commands,
     invoke_without_command=True,
-    epilog="Run `votron COMMAND --help` for the options of a command.",
     context_settings={
         "help_option_names": ["-h", "--help"],
         "max_content_width": 100,
@@ -84,12 +94,9 @@ class Commands(click.Group):
 @click.version_option(__version__, message="votron %(version)s", help="Show the version.")
 @click.pass_context
 def votron(ctx: click.Context) -> None:
-    r"""Large-margin classification with perceptrons.
+    """Large-margin classification with perceptrons.
 
-    \b
-    votron train days.csv --label Play -o days.votron    # train a model
-    votron evaluate days.votron more-days.csv            # measure its error
-    votron predict days.votron tomorrow.csv -o out.csv   # label new rows
+    Run `votron COMMAND --help` for the options of a command.
     """
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
@@ -121,7 +128,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     with contextlib.suppress(ValueError):  # only the main thread can; SIGTERM ends workers as well, as Ctrl-C does
         signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     try:
-        with warnings_as_sentences(prog), escaping_stdout():
+        with warnings_as_sentences(prog):
+            if isinstance(sys.stdout, io.TextIOWrapper):  # what its encoding lacks is escaped
+                sys.stdout.reconfigure(errors="backslashreplace")
             obj = shlex.join(["votron", *arguments])
             status = votron.main(arguments, prog_name="votron", standalone_mode=False, obj=obj)
             sys.stdout.flush()
@@ -137,10 +146,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _failure(error: BaseException) -> tuple[str, int]:
     """Return in a sentence what went wrong, and the exit status."""
-    if isinstance(error, click.MissingParameter) and error.param is not None:
-        return f"{_named(error.param)} must be given.", 2
     if isinstance(error, click.BadParameter) and error.param is not None:
-        return f"{_named(error.param)}: {_sentence(error.message)}", 2
+        from votron.cli.command import name_of
+
+        missing = isinstance(error, click.MissingParameter)
+        return f"{name_of(error.param)}{' must be given.' if missing else f': {_sentence(error.message)}'}", 2
     if isinstance(error, click.ClickException):
         return _sentence(error.format_message()), error.exit_code
     if _was_interrupted(error):
@@ -156,10 +166,6 @@ def _failure(error: BaseException) -> tuple[str, int]:
         traceback.print_exception(error)
     words = f"{type(error).__name__}: {' '.join(str(error).split())}"
     return f"This is an error in Votron, please report it; VOTRON_DEBUG=1 shows where. {words}", 1
-
-
-def _named(param: click.Parameter) -> str:
-    return param.opts[-1] if isinstance(param, click.Option) else param.metavar or str(param.name)
 
 
 def _was_interrupted(error: BaseException | None) -> bool:

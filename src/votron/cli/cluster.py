@@ -12,18 +12,20 @@ from typing import Any
 import click
 import numpy as np
 
-from votron._util.types import Client, Estimator, Params, RowsLike
-from votron.cli.output import Notes
+from votron._util.text import counted
+from votron._util.types import Array, Client, Estimator, Floats, Params, Rows, RowsLike
+from votron.cli.output import Output
 from votron.cli.reading import (
+    WeightColumn,
     base_name,
     behind_encoder,
+    by_label,
     encoder_for,
-    provenance_of,
+    labelled_rows,
     read_labelled,
-    reading_options,
+    weight_column,
 )
 from votron.cli.training import Job, Trained
-from votron.cli.weights import WeightColumn, by_label, weight_column
 from votron.data.vocabulary import STRATEGIES
 from votron.errors import DataError, MissingPackageError, VotronError
 
@@ -33,7 +35,7 @@ ANSWERS_WITHIN = 10.0
 
 
 @contextmanager
-def cluster(where: str, notes: Notes) -> Iterator[Any]:
+def cluster(where: str, out: Output) -> Iterator[Client]:
     """Yield a client of the cluster that was asked for, and say where its dashboard is."""
     try:
         import distributed
@@ -46,58 +48,46 @@ def cluster(where: str, notes: Notes) -> Iterator[Any]:
         from votron.cluster.local import local_cluster
 
         with local_cluster(**({"n_workers": int(number)} if number else {})) as (_, client):
-            yield _introduced(client, notes)
+            yield _introduced(client, out)
         return
     try:
         client = distributed.Client(where, timeout=ANSWERS_WITHIN)
     except (OSError, ValueError) as error:
         raise VotronError(f"No Dask scheduler answers at {where}: {str(error).splitlines()[0].rstrip('.')}.") from None
     with client:
-        yield _introduced(client, notes)
+        yield _introduced(client, out)
 
 
-def _introduced(client: Client, notes: Notes) -> Any:
-    workers, link = len(client.nthreads()), client.dashboard_link
-    where = f"dashboard at {link}" if link else "without a dashboard"
-    notes(f"Dask cluster of {workers} worker{'' if workers == 1 else 's'}, {where}.")
+def _introduced(client: Client, out: Output) -> Client:
+    where = f"dashboard at {client.dashboard_link}" if client.dashboard_link else "without a dashboard"
+    out.note(f"Dask cluster of {counted(len(client.nthreads()), 'worker')}, {where}.")
     return client
 
 
-def train_on_cluster(job: Job, estimator: Estimator, notes: Notes) -> Trained:
+def train_on_cluster(job: Job, estimator: Estimator) -> Trained:
     """Train where the rows are; the first part is read here, and what cannot be trained on refused, before that."""
-    _check(job)
-    files, column = parts_of(job.data), weight_column(job.sample_weight, estimator)
-    reading = reading_options(job.reading, job.table) | job.labels
-    first, _ = read_labelled(files[0], **reading)
-    notes(*first.notes)
-    table, encoder = first.X if column is None else column.taken(first)[0], None
-    if hasattr(table, "columns"):
-        if job.table.get("numeric") != "keep":
-            raise click.UsageError("--dask takes tables with --numeric keep, since scaling needs all rows first.")
-        encoder = encoder_for(job.estimator, first, table, job.reading, job.table).fit(table)
-    with cluster(str(job.dask), notes) as client:
-        start = time.monotonic()
-        X, y, weights, n_read = _read_all(client, files, reading, encoder, column)
-        estimator.set_params(**by_label({k: v for k, v in job.params.items() if isinstance(v, dict)}, y))
-        estimator.fit(X, y, **({} if weights is None else {"sample_weight": weights}))
-    trained = Trained(behind_encoder(encoder, estimator), first, len(y), time.monotonic() - start, weights=column)
-    trained.provenance = provenance_of(job.data, first, n_read, job.command, job.reading, job.table)
-    trained.provenance |= {} if column is None else {"sample_weight": column.facts}
-    return trained
-
-
-def _check(job: Job) -> None:
-    """Refuse what does not go together with --dask."""
-    for name in ("stream", "tune", "certificate", "keep_names", "resume"):
-        if getattr(job, name) not in (None, False):
-            raise click.UsageError(f"--{name.replace('_', '-')} does not go with --dask.")
     if job.reading.get("missing") in STRATEGIES:
         raise click.UsageError("--missing must be drop or refuse with --dask, since filling in needs all rows first.")
     if job.estimator not in _ESTIMATORS:
         raise click.UsageError(f"--dask trains {' and '.join(_ESTIMATORS)}. Got --estimator {job.estimator} instead.")
+    files, column = _parts_of(job.data), weight_column(job.sample_weight, estimator)
+    first = labelled_rows(*read_labelled(files[0], job.options), column)
+    job.out.note(*first.examples.notes)
+    encoder = None
+    if hasattr(first.X, "columns"):
+        if job.table.get("numeric") != "keep":
+            raise click.UsageError("--dask takes tables with --numeric keep, since scaling needs all rows first.")
+        encoder = encoder_for(job.estimator, first, job.reading, job.table).fit(first.X)
+    with cluster(str(job.dask), job.out) as client:
+        start = time.monotonic()
+        X, y, weights = _read_all(client, files, job.options, encoder, column)
+        estimator.set_params(**by_label(job.params, y))
+        estimator.fit(X, y, **({} if weights is None else {"sample_weight": weights}))
+    n, model = len(y) + (0 if column is None else column.left_out), behind_encoder(encoder, estimator)
+    return Trained(model, first.examples, n, len(y), time.monotonic() - start, column)
 
 
-def parts_of(where: str) -> list[str]:
+def _parts_of(where: str) -> list[str]:
     """Return the files that data consist of: those of a folder, of a pattern, or the one file."""
     pattern = os.path.join(glob.escape(where), "*") if os.path.isdir(where) else where
     found = [where] if os.path.isfile(where) else sorted(glob.glob(pattern))
@@ -108,16 +98,16 @@ def parts_of(where: str) -> list[str]:
 
 
 def _read_all(
-    client: Client, files: list[str], reading: Params, encoder: Estimator, column: WeightColumn | None
-) -> tuple[Any, Any, Any, int]:
-    """Have the workers read the parts, whose rows stay there; return rows, labels, weights and the number of rows."""
+    client: Client, files: list[str], options: Params, encoder: Estimator, column: WeightColumn | None
+) -> tuple[Any, Array, Floats | None]:
+    """Have the workers read the parts, whose rows stay there; return rows, labels and weights."""
     import dask.array as da
     from dask.delayed import delayed
 
     from votron.cluster.client import results_of
 
     name = None if column is None else column.name
-    read = [delayed(_read)(path, reading, encoder, name) for path in files]
+    read = [delayed(_read)(path, options, encoder, name) for path in files]
     rows, *others = (client.compute([each[k] for each in read]) for k in range(4))
     sizes = results_of(client, client.map(_size, rows, pure=False))
     for path, (_, width) in zip(files, sizes, strict=True):
@@ -126,28 +116,23 @@ def _read_all(
                 f"All parts must have the same features: {base_name(files[0])} has {sizes[0][1]}, and "
                 f"{base_name(path)} {width}."
             )
-    X = da.concatenate([
-        da.from_delayed(delayed(part), size, dtype=np.float64) for part, size in zip(rows, sizes, strict=True)
-    ])  # fmt: skip
-    labels, weights, columns = (results_of(client, part) for part in others)
-    n = sum(size for size, _ in sizes)
+    parts = zip(rows, sizes, strict=True)
+    X = da.concatenate([da.from_delayed(delayed(part), size, dtype=np.float64) for part, size in parts])
+    labels, weights, left_out = (results_of(client, part) for part in others)
+    y = np.concatenate(labels)
     if column is None:
-        return X, np.concatenate(labels), None, n
-    for found in columns:
-        column.join(found)
-    column.check_some()
-    return X, np.concatenate(labels), np.concatenate(weights), n + column.left_out
+        return X, y, None
+    column.left_out = sum(left_out)
+    column.check_some(len(y))
+    return X, y, np.concatenate(weights)
 
 
-def _read(path: str, reading: Params, encoder: Estimator, weights: str | None) -> tuple[Any, Any, Any, Any]:
-    """Return the rows and labels of a file, and from a column with a name their weights; this runs on a worker."""
-    data, y = read_labelled(path, **reading)
-    X, column, numbers = data.X, None, None
-    if weights is not None:
-        column = WeightColumn(weights)
-        X, kept, numbers = column.split(data)
-        y = y[kept]
-    return X if encoder is None else encoder.transform(X), y, numbers, column
+def _read(path: str, options: Params, encoder: Estimator, weights: str | None) -> tuple[Rows, Array, Any, int]:
+    """Return the rows, labels and weights of a file, and how many rows were left out; this runs on a worker."""
+    column = None if weights is None else WeightColumn(weights)
+    rows = labelled_rows(*read_labelled(path, options), column)
+    X = rows.X if encoder is None else encoder.transform(rows.X)
+    return X, rows.y, rows.weights, 0 if column is None else column.left_out
 
 
 def _size(X: RowsLike) -> tuple[int, int]:

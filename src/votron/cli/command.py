@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from votron.cli.output import Output
 from votron.errors import BoundViolatedError, VotronError
+
+if TYPE_CHECKING:
+    from votron._util.types import Params
 
 NONE = "none"
 """What is typed for None."""
@@ -19,6 +24,27 @@ Decorator = Callable[[Function], Function]
 
 class Failed(click.ClickException):
     """A command that could not do what it was asked: exit status 1."""
+
+
+class NewFile(click.Path):
+    """A file to write, checked before the work."""
+
+    def __init__(self, *endings: str, dash: bool = False) -> None:
+        super().__init__(dir_okay=False, writable=True, readable=False, allow_dash=dash)
+        self.endings = endings
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path."""
+        folder, ending = os.path.dirname(os.path.realpath(value)), os.path.splitext(value)[1].lower()
+        if value == "-" and not self.allow_dash:
+            self.fail("must be the name of a file. Got '-' instead.", param, ctx)
+        if self.endings and ending not in self.endings:
+            self.fail(f"must be a file that ends in {', '.join(self.endings)}. Got {value!r} instead.", param, ctx)
+        if value != "-" and not os.path.isdir(folder):
+            self.fail(f"there is no folder {folder!r}.", param, ctx)
+        if value != "-" and not os.path.exists(value) and not os.access(folder, os.W_OK):
+            self.fail(f"{folder!r} is write-protected.", param, ctx)
+        return super().convert(value, param, ctx)
 
 
 class Option(click.Option):
@@ -50,18 +76,32 @@ class Command(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command, with the options of each group collected in a dict of those that were given."""
+        self._check_files(ctx.params)
         for param in self.params:
             if isinstance(param, Option) and param.into is not None and param.name is not None:
                 value = ctx.params.pop(param.name)
                 collected = ctx.params.setdefault(param.into, {})
                 if value is not None and value != ():
                     collected[param.name] = None if value == NONE else value
+        if "out" in ctx.params:
+            ctx.params["out"] = Output(**ctx.params["out"])
         try:
             return super().invoke(ctx)
         except BoundViolatedError:
             raise
         except VotronError as error:
             raise self._failure(error) from error
+
+    def _check_files(self, given: Params) -> None:
+        """Refuse to write a file that is also read, or written twice."""
+        seen: dict[str, str] = {}
+        for param in sorted(self.params, key=lambda each: isinstance(each.type, NewFile)):
+            path = given.get(param.name or "")
+            if not isinstance(param.type, click.Path) or not isinstance(path, str) or path == "-":
+                continue
+            other = seen.setdefault(os.path.realpath(path), name_of(param))
+            if isinstance(param.type, NewFile) and other != name_of(param):
+                raise click.UsageError(f"{name_of(param)} must be another file than {other}. Got {path!r} for both.")
 
     def _failure(self, error: VotronError) -> click.ClickException:
         """Return the error with the option that it is about in front."""
@@ -70,7 +110,7 @@ class Command(click.Command):
             if isinstance(param, Option) and param.name == name:
                 message = re.sub(r"^The '\w+' (parameter )?of \w+ ", "", str(error))
                 kind = click.UsageError if param.into == "params" else Failed
-                return kind(f"{param.opts[-1]}: {message}")
+                return kind(f"{name_of(param)}: {message}")
         return Failed(str(error))
 
     def format_arguments(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -95,19 +135,34 @@ class Command(click.Command):
                 formatter.write("".join(f"  {line}\n" for line in self.examples))
 
 
+def name_of(param: click.Parameter) -> str:
+    """Return what users call a parameter: its longest option, or the argument in capitals."""
+    return param.opts[-1] if isinstance(param, click.Option) else param.metavar or str(param.name)
+
+
 def command(name: str, *, examples: Sequence[str] = ()) -> Callable[[Function], Command]:
     """Return a decorator that makes a command of a function; its docstring is the help."""
     return click.command(name, cls=Command, examples=examples)
 
 
-def option(*names: str, **settings: Any) -> Decorator:
-    """Return a decorator that adds an option."""
-    return click.option(*names, cls=Option, **settings)
+def option(names: str, metavar: str, help: str, type: Any = None, **settings: Any) -> Decorator:
+    """Return a decorator that adds an option, by its names separated by blanks."""
+    return click.option(*names.split(), cls=Option, metavar=metavar, help=help, type=type, **settings)
 
 
-def argument(name: str, *, help: str, **settings: Any) -> Decorator:
+def flag(names: str, help: str, **settings: Any) -> Decorator:
+    """Return a decorator that adds an option without a value."""
+    return click.option(*names.split(), cls=Option, is_flag=True, help=help, **settings)
+
+
+def switch(name: str, help: str, default: bool | None = None, **settings: Any) -> Decorator:
+    """Return a decorator that adds an option with an opposite, ``--no-`` and the name."""
+    return click.option(f"--{name}/--no-{name}", cls=Option, default=default, help=help, **settings)
+
+
+def argument(name: str, help: str, type: Any = None, **settings: Any) -> Decorator:
     """Return a decorator that adds an argument."""
-    return click.argument(name, cls=Argument, metavar=name.upper(), help=help, **settings)
+    return click.argument(name, cls=Argument, metavar=name.upper(), help=help, type=type, **settings)
 
 
 def grouped(*options: Decorator) -> Decorator:

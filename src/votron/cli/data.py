@@ -7,19 +7,19 @@ import math
 import os
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from votron._util.text import counted, on_one_line, percent, plain_number, shortened
 from votron._util.types import Params
 from votron.cli import options
-from votron.cli.command import argument, command, option
-from votron.cli.models import load_model, read_training_data
-from votron.cli.output import Notes, check_output, pairs, print_json, printable, table
-from votron.cli.reading import base_name, file_digest, left_out, reading_options
+from votron.cli.command import NewFile, argument, command, option
+from votron.cli.models import file_digest, load_model
+from votron.cli.output import Output, pairs, printable, table
+from votron.cli.reading import base_name, left_out, reading_options
 from votron.data.formats import KNOWN_SETS
 from votron.errors import DataError, VotronError
 
@@ -42,32 +42,27 @@ def data(ctx: click.Context) -> None:
 
 @command("list", examples=["votron data list"])
 @options.common
-def list_sets(as_json: bool, quiet: bool) -> None:
+def list_sets(out: Output) -> None:
     """List the data sets known by name, and where they are."""
     from votron.data import load_image_set
 
     found: list[Params] = []
+    rows = [["name", "pixels", "train", "test", "where"]]
     for name, pixels in KNOWN.items():
         entry: Params = {"name": name, "pixels": pixels, "train": None, "test": None, "where": None}
         with contextlib.suppress(DataError):  # it is not here
             images = load_image_set(name, fetch=False)
             entry |= {"train": len(images.X), "test": len(images.X_test), "where": images.source}
         found.append(entry)
-    if as_json:
-        print_json(found)
-        return
-    rows = [["name", "pixels", "train", "test", "where"]]
-    for entry in found:
         counts = ["" if entry[part] is None else f"{entry[part]:,}" for part in ("train", "test")]
-        where = entry["where"] or f"not here: votron data fetch {entry['name']}"
-        rows.append([entry["name"], entry["pixels"], *counts, where])
-    print(table(rows, left=(0, 4)))
+        rows.append([name, pixels, *counts, entry["where"] or f"not here: votron data fetch {name}"])
+    out.show(found, table(rows, left=(0, 4)))
 
 
 @command("fetch", examples=["votron data fetch digits"])
 @click.argument("name", metavar="NAME", type=click.Choice(list(KNOWN)))
 @options.common
-def fetch(name: str, as_json: bool, quiet: bool) -> None:
+def fetch(name: str, out: Output) -> None:
     """Download digits, mnist or fashion from OpenML, check it, and keep it in scikit-learn's data home.
 
     A data set that is in VOTRON_DATA or in the cache is not downloaded again.
@@ -75,97 +70,71 @@ def fetch(name: str, as_json: bool, quiet: bool) -> None:
     from votron.data import load_image_set
 
     images = load_image_set(name)
-    if as_json:
-        print_json({"name": name, "rows": [len(images.X), len(images.X_test)], "where": images.source})
-    else:
-        rows = f"{len(images.X):,} rows to train on, {len(images.X_test):,} to test with"
-        print(printable(f"{name}: {rows}; {images.source}"))
+    rows = f"{len(images.X):,} rows to train on, {len(images.X_test):,} to test with"
+    found = {"name": name, "rows": [len(images.X), len(images.X_test)], "where": images.source}
+    out.show(found, printable(f"{name}: {rows}; {images.source}"))
 
 
 @command("convert", examples=["votron data convert days.csv days.parquet --label Play"])
 @options.data
-@argument("out", type=options.FILE, help="File to write; - for standard output.")
-@option("--to", metavar="NAME", help="Format of OUT (default: by its suffix).")
-@options.label(help="Column with the labels, if there are any.")
+@argument("to_file", "File to write; - for standard output.", NewFile(dash=True))
+@option("--to", "NAME", "Format of TO_FILE (default: by its suffix).")
+@options.label("Column with the labels, if there are any.")
 @options.common
 @options.drop_unlabelled
 @options.n_features
 @options.other_data
 @options.missing("keep", "drop", help="Rows with missing values: keep or drop them (default: keep).")
-@options.discrete(group="Reading data", into="table")
+@options.discrete(group="Reading data")
 def convert(
-    data: str,
-    out: str,
-    to: str | None,
-    label: str | None,
-    as_json: bool,
-    quiet: bool,
-    reading: Params,
-    table: Params,
+    data: str, to_file: str, to: str | None, label: str | None, reading: Params, table: Params, out: Output
 ) -> None:
-    """Read data, and write it as .csv, .tsv, .json, .jsonl, .parquet, .arrow, .svm or .npz, by the suffix of OUT."""
+    """Read data, and write it as .csv, .tsv, .json, .jsonl, .parquet, .arrow, .svm or .npz, by the suffix."""
     from votron.data import read_examples, write_examples
 
-    check_output(out, "OUT", inputs=[data])
-    if out == "-" and to is None:
+    if to_file == "-" and to is None:
         raise click.UsageError("--to must say which format standard output gets.")
-    how: Params = {"missing": "keep"} | reading_options(reading, table) | _labels(label)
-    examples = read_examples(data, **how)
-    notes = Notes(quiet)
-    notes(*examples.notes)
-    if out == "-":
+    how: Params = {"missing": "keep"} | ({"labels": "optional"} if label is None else {})
+    examples = read_examples(data, **how | reading_options(reading, table, label))
+    out.note(*examples.notes)
+    if to_file == "-":
         with tempfile.TemporaryDirectory() as folder:
             kept = os.path.join(folder, "data")
             write_examples(examples, kept, to)
             sys.stdout.buffer.write(Path(kept).read_bytes())
         return
-    write_examples(examples, os.path.realpath(out), to)
-    if as_json:
-        print_json({"file": out, "rows": examples.n_rows, "dropped": examples.dropped})
+    write_examples(examples, os.path.realpath(to_file), to)
+    without = f", without {left_out(examples.dropped, examples.unlabelled)}" if examples.dropped else ""
+    if out.json:
+        out.show({"file": to_file, "rows": examples.n_rows, "dropped": examples.dropped}, "")
     else:
-        without = f", without {left_out(examples.dropped, examples.unlabelled)}" if examples.dropped else ""
-        notes(f"{counted(examples.n_rows, 'row')} of {base_name(data)} in {out}{without}")
+        out.note(f"{counted(examples.n_rows, 'row')} of {base_name(data)} in {to_file}{without}")
 
 
 @command("describe", examples=["votron data describe days.csv --label Play"])
 @options.data
-@options.label(help="Column with the labels, if there are any.")
+@options.label("Column with the labels, if there are any.")
 @options.common
 @options.verbose
 @options.n_features
 @options.other_data
-@options.discrete(group="Reading data", into="table")
-def describe(
-    data: str,
-    label: str | None,
-    as_json: bool,
-    quiet: bool,
-    verbose: bool,
-    reading: Params,
-    table: Params,
-) -> None:
+@options.discrete(group="Reading data")
+def describe(data: str, label: str | None, reading: Params, table: Params, out: Output) -> None:
     """Summarise columns (kind, missing and distinct values, range) and the rows of each class.
 
     Rows without a label are counted, and left out.
     """
     from votron.data import describe_examples
 
-    notes = Notes(quiet)
-    how = reading_options(reading, table) | {"missing": "keep", "drop_unlabelled": True} | _labels(label)
-    examples = _read_odd_values(data, how, notes)
-    notes(*examples.notes)
+    labels = {"labels": "optional"} if label is None else {}
+    how = reading_options(reading, table, label) | {"missing": "keep", "drop_unlabelled": True} | labels
+    examples = _read_odd_values(data, how, out)
+    out.note(*examples.notes)
     found = describe_examples(examples, discrete=list(table.get("discrete", ())))
-    if as_json:
-        print_json(found)
-    else:
-        print(_described(found, verbose))
+    out.show(found, _described(found, out.verbose))
 
 
-def _labels(label: str | None) -> Params:
-    return {"labels": "optional"} if label is None else {"label": label}
-
-
-def _read_odd_values(path: str, how: Params, notes: Notes) -> Examples:
+def _read_odd_values(path: str, how: Params, out: Output) -> Examples:
     """Read data; a column with a value unlike the others is read as text, and the value is named."""
     from votron.data import read_examples
     from votron.data.tables import OddValueError, UnlabelledError
@@ -175,16 +144,16 @@ def _read_odd_values(path: str, how: Params, notes: Notes) -> Examples:
         try:
             return read_examples(path, **how | {"as_text": tuple(texts)})
         except UnlabelledError as error:
-            notes(str(error))
+            out.note(str(error))
             how = {name: value for name, value in how.items() if name != "label"} | {"labels": "none"}
         except OddValueError as error:
             if error.column in texts or not os.path.isfile(path):  # a pipe can be read once only
                 raise
-            notes(f"The column {error.column!r} is described as text because of {error.got}.")
+            out.note(f"The column {error.column!r} is described as text because of {error.got}.")
             texts.append(error.column)
 
 
-def _described(found: Mapping[str, Any], verbose: bool) -> str:
+def _described(found: Params, verbose: bool) -> str:
     without = f"; left out: {left_out(found['dropped'], found['unlabelled'])}" if found["dropped"] else ""
     head = {
         "data": f"{base_name(found['source'])}, {found['format']}",
@@ -196,54 +165,52 @@ def _described(found: Mapping[str, Any], verbose: bool) -> str:
         head |= {} if found["min"] is None else {"range": _range(found)}
         shape = found["image_shape"]
         head |= {"images": " x ".join(map(str, shape)) + " pixels"} if shape else {}
+    columns, classes = found.get("columns"), found["classes"]
     parts = [pairs(head)]
-    if found.get("columns"):
-        parts.append(_columns(found["columns"], len(found["columns"]) if verbose else _COLUMNS))
-    if found["classes"]:
-        parts.append(_classes(found["classes"], found["label"], len(found["classes"]) if verbose else _CLASSES))
+    parts += [_columns(columns, len(columns) if verbose else _COLUMNS)] if columns else []
+    parts += [_classes(classes, found["label"], len(classes) if verbose else _CLASSES)] if classes else []
     return "\n\n".join(parts)
 
 
-def _columns(columns: Sequence[Mapping[str, Any]], n: int) -> str:
+def _columns(columns: Sequence[Params], n: int) -> str:
     rows = [["column", "kind", "missing", "distinct", "range or values"]]
     for column in columns[:n]:
         counts = [f"{column['missing']:,}" if column["missing"] else "", f"{column['distinct']:,}"]
         rows.append([_short(column["name"]), column["kind"], *counts, _range(column)])
     more = len(columns) - n
-    return table(rows, left=(0, 1, 4)) + (f"\n... and {counted(more, 'more column')} (--verbose)" if more > 0 else "")
+    return table(rows, left=(0, 1, 4), more=counted(more, "more column") if more > 0 else "")
 
 
-def _range(column: Mapping[str, Any]) -> str:
+def _range(column: Params) -> str:
     if column.get("min") is not None:
-        return " to ".join(
-            end if isinstance(end, str) else plain_number(end) for end in (column["min"], column["max"])
-        )  # fmt: skip
+        ends = column["min"], column["max"]
+        return " to ".join(end if isinstance(end, str) else plain_number(end) for end in ends)
     values = [str(value) for value in column.get("values", [])]
     return _short(", ".join(values) + (", ..." if column["distinct"] > len(values) > 0 else ""))
 
 
-def _classes(classes: Sequence[Mapping[str, Any]], label: str | None, n: int) -> str:
+def _classes(classes: Sequence[Params], label: str | None, n: int) -> str:
     total = sum(entry["count"] for entry in classes)
     rows = [["class" if label is None else f"class ({label})", "rows", "share"]]
     for entry in classes[:n]:
         rows.append([_short(entry["label"]), f"{entry['count']:,}", percent(entry["count"] / total)])
     more = len(classes) - n
-    return table(rows) + (f"\n... and {counted(more, 'more class', 'more classes')} (--verbose)" if more > 0 else "")
+    return table(rows, more=counted(more, "more class", "more classes") if more > 0 else "")
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     return shortened(on_one_line(str(value)), _LONGEST)
 
 
 @command("suspects", examples=["votron data suspects digits.votron digits --top 20"])
 @options.model
 @options.data
-@option("--top", metavar="K", type=options.COUNT, default=20, help="Rows to show (default: 20).")
-@options.label(help="Column with the labels (default: as in training).")
+@option("--top", "K", "Rows to show (default: 20).", options.COUNT, default=20)
+@options.label("Column with the labels (default: as in training).")
 @options.common
 @options.drop_unlabelled
 @options.other_data
-def suspects(model: str, data: str, top: int, label: str | None, as_json: bool, quiet: bool, reading: Params) -> None:
+def suspects(model: str, data: str, top: int, label: str | None, reading: Params, out: Output) -> None:
     """Rank the training rows of a voted model by how much their labels are in doubt.
 
     These rows were mistaken again and again, by much, and late. DATA is what the model was trained on; rows are
@@ -251,43 +218,36 @@ def suspects(model: str, data: str, top: int, label: str | None, as_json: bool, 
     """
     from votron.explanations import suspects as suspects_of
 
-    notes = Notes(quiet)
     saved = load_model(model, data)
     found = suspects_of(saved.model, top)
-    examples = read_training_data(saved, data, label, reading)
-    numbers, y = examples.row_numbers, examples.y[examples.kept]
-    if len(found) and int(found.row.max()) >= len(y):
+    rows, _ = saved.training_data(data, label, reading)
+    if len(found) and int(found.row.max()) >= len(rows.y):
         raise VotronError(
-            f"{data!r} is not what the model was trained on: it has {counted(len(y), 'row')}, and the model's record "
-            f"row {int(found.row.max()) + 1:,}."
+            f"{data!r} is not what the model was trained on: it has {counted(len(rows.y), 'row')}, and the model's "
+            f"record row {int(found.row.max()) + 1:,}."
         )
-    known = saved.said("data").get("sha256")
+    known = saved.part("data").get("sha256")
     if known and file_digest(data) not in (None, known):
-        notes(f"{data} is not the file that the model was trained on, by its SHA-256.")
+        out.note(f"{data} is not the file that the model was trained on, by its SHA-256.")
     named = getattr(saved.estimator, "row_names_", {})
-    rows = []
+    listed: list[Params] = []
     for each in found.rows():
-        at, number = each["row"], int(numbers[each["row"]])
-        rows.append({**each, "row": number, "name": named.get(at, f"row {number}"), "label": y[at]})
-        if hasattr(examples.X, "columns"):
-            place = int(examples.kept[at])
-            rows[-1]["values"] = {name: examples.X[name][place] for name in examples.X.columns}
-    if as_json:
-        print_json({"suspects": rows})
-    else:
-        print(_suspected(rows) if rows else "No row was ever mistaken.")
+        at = each["row"]
+        number = int(rows.numbers[at])
+        listed.append({**each, "row": number, "name": named.get(at, f"row {number}"), "label": rows.y[at]})
+        if hasattr(rows.X, "columns"):
+            listed[-1]["values"] = dict(zip(rows.X.columns, rows.X.row(at), strict=True))
+    out.show({"suspects": listed}, _suspected(listed) if listed else "No row was ever mistaken.")
 
 
-def _suspected(found: Sequence[Mapping[str, Any]]) -> str:
+def _suspected(found: Sequence[Params]) -> str:
     lines = [["row", "label", "taken for", "mistakes", "last in epoch", "suspicion", "values"]]
     for each in found:
         taken = "" if each["taken_for"] is None else _short(each["taken_for"])
         numbers = [f"{each['mistakes']:,}", f"{math.ceil(each['last'])}", f"{each['suspicion']:.3g}"]
         values = _short(", ".join(map(str, each.get("values", {}).values())))
         lines.append([_short(each["name"]), _short(each["label"]), taken, *numbers, values])
-    if not any(line[-1] for line in lines[1:]):
-        lines = [line[:-1] for line in lines]
-    return table(lines, left=(0, 1, 2, 6))
+    return table(lines if "values" in found[0] else [line[:-1] for line in lines], left=(0, 1, 2, 6))
 
 
 for each in (list_sets, fetch, convert, describe, suspects):

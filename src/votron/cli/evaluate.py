@@ -3,35 +3,23 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
-from votron._util.frames import plain_labels
 from votron._util.pipelines import weighs_classes
 from votron._util.text import percent
 from votron._util.text_tables import as_csv
-from votron._util.types import Array, Estimator, Index, Params, Rows, RowsLike
+from votron._util.types import Array, Params, RowsLike
 from votron.cli import options
-from votron.cli.command import command, option
-from votron.cli.models import SavedModel, check_probabilities, examples_to_evaluate, load_model
-from votron.cli.output import (
-    Notes,
-    check_different,
-    check_figure,
-    check_named,
-    check_output,
-    print_json,
-    printable,
-    width,
-    wrapped,
-    write_figure,
-    writing,
-)
-from votron.cli.reading import base_name, left_out
+from votron.cli.command import NewFile, command, flag, option
+from votron.cli.models import SavedModel, check_probabilities, examples_to_evaluate, load_model, score_columns
+from votron.cli.output import Output, printable, width, wrapped, write_figure, writing
+from votron.cli.reading import WeightColumn, base_name
 from votron.cli.training import weights_words
-from votron.cli.weights import WeightColumn
-from votron.errors import VotronError
+
+if TYPE_CHECKING:
+    from votron.data import Examples
 
 
 @command(
@@ -45,22 +33,20 @@ from votron.errors import VotronError
 )
 @options.model
 @options.data
-@options.label(help="Column with the labels (default: as in training).")
+@options.label("Column with the labels (default: as in training).")
 @options.held_out
-@option("--all-rules", is_flag=True, help="Compare all rules of a voted model.")
+@flag("--all-rules", "Compare all rules of a voted model.")
 @options.rule
 @options.threshold
-@option("--sample-weight", metavar="COL", help="Column with weights of rows: also print the weighted error.")
+@options.sample_weight("Column with weights of rows: also print the weighted error.")
 @options.confidence
-@options.figure(help="Draw confusions, reliability, rules over time and wrong images (.svg, .png or .pdf).")
-@option("--wrong", metavar="FILE", type=options.FILE, help="Write the wrong rows to this CSV file.")
+@options.figure("Draw confusions, reliability, rules over time and wrong images")
+@option("--wrong", "FILE", "Write the wrong rows to this CSV file.", NewFile())
 @options.common
 @options.drop_unlabelled
 @options.other_data
 @options.missing(
-    "refuse",
-    "drop",
-    help="Rows with missing values: refuse or drop them (default: as training did, or refuse).",
+    "refuse", "drop", help="Rows with missing values: refuse or drop them (default: as training did, or refuse)."
 )
 def evaluate(
     model: str,
@@ -75,9 +61,8 @@ def evaluate(
     confidence: float,
     figure: str | None,
     wrong: str | None,
-    as_json: bool,
-    quiet: bool,
     reading: Params,
+    out: Output,
 ) -> None:
     """Compare a model's predictions with the labels of DATA, which should be rows that it was not trained on.
 
@@ -87,108 +72,83 @@ def evaluate(
     from votron.evaluate import Evaluation
     from votron.evaluate.figures import EvaluationFigure
 
-    check_figure(figure)
-    check_named(wrong, "--wrong")
-    check_output(wrong, "--wrong", inputs=[model, data])
-    check_different(wrong=wrong, figure=figure)
-    saved, notes = load_model(model, data, rule=rule, normalize_vectors=normalize_vectors), Notes(quiet)
-    estimator, column = saved.estimator, None if sample_weight is None else WeightColumn(sample_weight)
-    if all_rules and not hasattr(estimator, "staged_decision_function"):
-        raise VotronError(f"--all-rules is for models of --estimator voted. {model!r} holds another.")
+    saved = load_model(model, data, rule=rule, normalize_vectors=normalize_vectors)
     if threshold is not None:
         check_probabilities(saved, "--threshold")
-    how = saved.reading(data, label, reading)
-    how |= {} if column is None else column.beside(how)
-    found = Evaluation(estimator, all_rules=all_rules, threshold=threshold)
-    drawn = None if figure is None else EvaluationFigure(estimator)
-    dropped = unlabelled = 0
-    weights_of_wrong, all_weights = 0.0, 0.0
+    found = Evaluation(saved.estimator, all_rules=all_rules, threshold=threshold)
+    drawn = None if figure is None else EvaluationFigure(saved.estimator)
+    weighted = None if sample_weight is None else _WeightedError(sample_weight)
+    more = {} if weighted is None else weighted.column.read_beside(saved.known)
     with ExitStack() as files:
-        listed = None if wrong is None else WrongRowsFile(files.enter_context(writing(wrong)), estimator)
-        for batch in examples_to_evaluate(saved, data, label, reading, how, notes, held_out):
-            X, y = saved.features(batch.X), np.asarray(batch.y)
-            predicted = found.add(X, y)
-            if column is not None:
-                weights = column.taken(batch)[1]
-                weights_of_wrong += float(weights[predicted != y].sum())
-                all_weights += float(weights.sum())
-            if listed is not None:
-                listed.add(batch, X, predicted)
-            if drawn is not None:
-                drawn.add(batch, X, predicted)
-            dropped, unlabelled = dropped + batch.dropped, unlabelled + batch.unlabelled
-        if not found.counts.n:
-            raise VotronError(f"There are no rows in {data!r} to evaluate on.")
-    notes(*saved.remarks())
-    if dropped:
-        notes(f"Left out: {left_out(dropped, unlabelled)}.")
-    weighed = weighs_classes(estimator, saved.provenance)
+        listed = None if wrong is None else _WrongRows(files.enter_context(writing(wrong)), saved)
+        for batch in examples_to_evaluate(saved, data, label, reading, out, held_out=held_out, **more):
+            X = saved.features(batch.X)
+            predicted = found.add(X, batch.y)
+            for each in (drawn, weighted, listed):
+                if each is not None:
+                    each.add(batch, X, predicted)
+    out.note(*saved.remarks())
+    weighed = weighs_classes(saved.estimator, saved.provenance)
     if found.counts.rarest["rare"] and not weighed:
-        notes("Training with --class-weight balanced finds more rows of the rarest class.")
+        out.note("Training with --class-weight balanced finds more rows of the rarest class.")
     if drawn is not None and figure is not None:
         heading = f"{base_name(model)} on {base_name(data)}: {found.error_in_words(confidence)}"
         write_figure(lambda: drawn.draw(heading, found), figure)
-    trained = _trained_with(saved)
-    weighted = weights_of_wrong / (all_weights or 1)
-    if as_json:
-        more: Params = {"trained_with": trained or None}
-        more["weighted"] = None if column is None else {"column": column.name, "error": weighted}
-        print_json(found.to_dict(confidence) | {name: value for name, value in more.items() if value is not None})
-        return
-    print(printable(found.to_text(confidence, width(), weighed=weighed)))
-    if column is not None:
-        print(printable(f"\nweighted error {percent(weighted)}: rows count by {column.name}"))
-    if trained:
-        print("\n" + wrapped(f"Trained with {trained}."))
+    facts, parts = found.to_dict(confidence), [found.to_text(confidence, width(), weighed=weighed)]
+    if weighted is not None:
+        facts["weighted"] = {"column": weighted.column.name, "error": weighted.error}
+        parts.append(f"weighted error {percent(weighted.error)}: rows count by {weighted.column.name}")
+    if trained := _trained_with(saved):
+        facts["trained_with"] = trained
+        parts.append(wrapped(f"Trained with {trained}."))
+    out.show(facts, printable("\n\n".join(parts)))
 
 
 def _trained_with(saved: SavedModel) -> str:
     """Return the weights that the model was trained with, and margins by class; nothing without them."""
-    column = saved.said("sample_weight").get("column")
+    column = saved.part("sample_weight").get("column")
     found = weights_words(f"of rows by {column}" if isinstance(column, str) else "", saved.estimator)
     return "; ".join(f"{name} {words}" for name, words in found.items())
 
 
-class WrongRowsFile:
+class _WeightedError:
+    """The share of the weights that wrong rows have."""
+
+    def __init__(self, name: str) -> None:
+        self.column, self.wrong, self.all = WeightColumn(name), 0.0, 0.0
+
+    @property
+    def error(self) -> float:
+        """The error."""
+        return self.wrong / (self.all or 1)
+
+    def add(self, batch: Examples, X: RowsLike, predicted: Array) -> None:
+        """Count a batch."""
+        _, weights = self.column.taken(batch)
+        self.wrong += float(weights[predicted != batch.y].sum())
+        self.all += float(weights.sum())
+
+
+class _WrongRows:
     """Writes the rows that a model gets wrong, batch by batch, as CSV."""
 
-    def __init__(self, file: BinaryIO, classifier: Estimator) -> None:
-        self.file, self.classifier = file, classifier
-        self._begun = False
+    def __init__(self, file: BinaryIO, saved: SavedModel) -> None:
+        self.file, self.saved, self.begun = file, saved, False
 
-    def add(self, batch: Any, X: RowsLike, predicted: Array) -> None:
-        """Write those of a batch."""
+    def add(self, batch: Examples, X: RowsLike, predicted: Array) -> None:
+        """Write those of a batch: number, line or file, labels, scores, probabilities and columns."""
         wrong = np.flatnonzero(predicted != batch.y)
-        columns = self._places(batch, wrong)
-        columns |= {"true": batch.y[wrong].tolist(), "predicted": predicted[wrong].tolist()}
-        columns |= self._scores(X[wrong])
-        for name in batch.columns or ():
-            columns[f"{name} (data)" if name in columns else name] = batch.X[name].gather(wrong).to_list()
-        head = [] if self._begun else [columns]
+        rows = batch.take(wrong)
+        columns: Params = {"row": rows.row_numbers.tolist()}
+        columns |= {} if rows.lines is None else {"line": list(rows.lines)}
+        columns |= {} if rows.files is None else {"file": list(rows.files)}
+        columns |= {"true": np.asarray(rows.y).tolist(), "predicted": predicted[wrong].tolist()}
+        for method, prefix in (("decision_function", "score_"), ("predict_proba", "p_")):
+            if hasattr(self.saved.estimator, method):
+                columns |= score_columns(self.saved, method, X[wrong], prefix)
+        for name in rows.columns or ():
+            columns[f"{name} (data)" if name in columns else name] = rows.X[name].to_list()
+        head = [] if self.begun else [columns]
         text = as_csv([*head, *zip(*columns.values(), strict=True)])
         self.file.write(text.encode("utf-8", "backslashreplace"))
-        self._begun = True
-
-    def _places(self, batch: Any, wrong: Index) -> dict[str, list[Any]]:
-        """Return the number of each row, as `votron explain --row` takes it, and its line or file."""
-        columns: dict[str, list[Any]] = {"row": batch.row_numbers[wrong].tolist()}
-        if batch.lines is not None:
-            columns["line"] = np.asarray(batch.lines)[wrong].tolist()
-        if batch.files is not None:
-            columns["file"] = [batch.files[row] for row in wrong]
-        return columns
-
-    def _scores(self, X: Rows) -> dict[str, list[Any]]:
-        """Return the scores of the classes, of two a single one, and their probabilities, where there are any."""
-        classes = [str(label) for label in plain_labels(self.classifier.classes_).tolist()]
-        wanted = {
-            "decision_function": ["score"] if len(classes) == 2 else [f"score_{name}" for name in classes],
-            "predict_proba": [f"p_{name}" for name in classes],
-        }
-        columns: dict[str, list[Any]] = {}
-        for method, heads in wanted.items():
-            if hasattr(self.classifier, method):
-                none = np.zeros((0, len(heads)))
-                values = getattr(self.classifier, method)(X) if X.shape[0] else none
-                columns |= dict(zip(heads, np.reshape(values, (-1, len(heads))).T.tolist(), strict=True))
-        return columns
+        self.begun = True

@@ -8,9 +8,9 @@ import click
 
 from votron._util.text import rounded_bytes
 from votron.cli import options
-from votron.cli.command import command, option
+from votron.cli.command import NewFile, command, flag, option
 from votron.cli.models import load_model, save_model
-from votron.cli.output import check_different, check_named, check_output, print_json, printable, wrapped
+from votron.cli.output import Output, printable, wrapped
 
 
 @command(
@@ -21,9 +21,9 @@ from votron.cli.output import check_different, check_named, check_output, print_
     ],
 )
 @options.model
-@option("--onnx", metavar="FILE", type=options.FILE, help="Write an ONNX file.")
-@option("--compact", metavar="FILE", type=options.FILE, help="Write a compact model file, which only predicts.")
-@option("--proba", is_flag=True, help="With --onnx: also have the probability of each class.")
+@option("--onnx", "FILE", "Write an ONNX file.", NewFile())
+@option("--compact", "FILE", "Write a compact model file, which only predicts.", NewFile())
+@flag("--proba", "With --onnx: also have the probability of each class.")
 @options.rule
 @options.common
 def export(
@@ -33,8 +33,7 @@ def export(
     proba: bool,
     rule: str | None,
     normalize_vectors: bool,
-    as_json: bool,
-    quiet: bool,
+    out: Output,
 ) -> None:
     """Write a model as ONNX, or as a model file that holds only what its rule needs.
 
@@ -45,30 +44,21 @@ def export(
         raise click.UsageError("--onnx FILE or --compact FILE must be given.")
     if proba and onnx is None:
         raise click.UsageError("--proba goes with --onnx.")
-    check_different(onnx=onnx, compact=compact)
-    for name, path in (("--onnx", onnx), ("--compact", compact)):
-        check_named(path, name)
-        check_output(path, name, inputs=[model])
     saved = load_model(model, rule=rule, normalize_vectors=normalize_vectors)
+    assert saved.manifest is not None
     written: dict[str, dict[str, object]] = {}
+    lines = []
     if onnx is not None:
         from votron.export import write_onnx
 
         write_onnx(saved.model, onnx, probabilities=proba)
-        written["onnx"] = {"file": onnx, "bytes": os.path.getsize(onnx)}
+        size = os.path.getsize(onnx)
+        written["onnx"] = {"file": onnx, "bytes": size}
+        lines.append(printable(f"onnx: {onnx}, {rounded_bytes(size)}"))
     if compact is not None:
-        small = saved.estimator.compact()
-        size = save_model(saved.with_estimator(small).model, compact, saved.provenance)
-        before = saved.manifest.n_bytes
-        written["compact"] = {
-            "file": compact, "bytes": size, "bytes_before": before, "dropped": list(small.gave_up_)
-        }  # fmt: skip
-    if as_json:
-        print_json(written)
-        return
-    for kind, path in (("onnx", onnx), ("compact", compact)):
-        if path is not None:
-            was = f" (it was {rounded_bytes(saved.manifest.n_bytes)})" if kind == "compact" else ""
-            print(printable(f"{kind}: {path}, {rounded_bytes(os.path.getsize(path))}{was}"))
-    if compact is not None and small.gave_up_:
-        print(wrapped(f"It can no longer: {'; '.join(small.gave_up_)}."))
+        small, before = saved.estimator.compact(), saved.manifest.n_bytes
+        size, dropped = save_model(saved.with_estimator(small).model, compact, saved.provenance), list(small.gave_up_)
+        written["compact"] = {"file": compact, "bytes": size, "bytes_before": before, "dropped": dropped}
+        lines.append(printable(f"compact: {compact}, {rounded_bytes(size)} (it was {rounded_bytes(before)})"))
+        lines += [wrapped(f"It can no longer: {'; '.join(dropped)}.")] if dropped else []
+    out.show(written, "\n".join(lines))

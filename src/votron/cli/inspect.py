@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,8 +12,8 @@ from votron._util.text import counted, first_of, on_one_line, rounded_bytes, sho
 from votron._util.types import Estimator, Params
 from votron.cli import options
 from votron.cli.command import command, option
-from votron.cli.models import columns_of, model_source
-from votron.cli.output import bold, pairs, print_json
+from votron.cli.models import columns_of, load_model
+from votron.cli.output import Output, bold, pairs
 
 if TYPE_CHECKING:
     from votron.saving import Manifest
@@ -35,28 +35,26 @@ _PLAIN = (bool, int, float, str, list, dict)
 @options.model
 @option(
     "--features",
-    metavar="N",
-    type=click.IntRange(min=0),
-    help="Strongest features to show of each class (default: 5 of linear models).",
+    "N",
+    "Strongest features to show of each class (default: 5 of linear models).",
+    click.IntRange(min=0),
 )
 @options.common
 @options.verbose
-def inspect(model: str, features: int | None, as_json: bool, quiet: bool, verbose: bool) -> None:
+def inspect(model: str, features: int | None, out: Output) -> None:
     """Show what is in a model file, and the strongest features of linear models.
 
     Nothing in the file is run, so a file from an unknown source can be inspected safely. Its structure and SHA-256 are
     checked. --verbose also shows the parameters and how the model was made.
     """
-    from votron.saving.models import load_with_manifest
-
-    loaded, manifest = load_with_manifest(**model_source(model))
-    found, strongest = _document(loaded, manifest), None
+    saved, strongest = load_model(model), None
+    assert saved.manifest is not None
+    found = _document(saved.model, saved.manifest)
     if features or (features is None and "kernel" not in found["summary"]):
-        strongest = _strongest(loaded, features or _FEATURES, asked=features is not None)
-    if as_json:
-        print_json(found | ({} if strongest is None else {"strongest_features": strongest}))
-    else:
-        print("\n\n".join([*_parts(found, model, verbose), *([_features(strongest)] if strongest else [])]))
+        strongest = _strongest(saved.model, features or _FEATURES, asked=features is not None)
+        found |= {} if strongest is None else {"strongest_features": strongest}
+    parts = [*_parts(found, model, out.verbose), *([_features(strongest)] if strongest else [])]
+    out.show(found, "\n\n".join(parts))
 
 
 def _document(model: Estimator, manifest: Manifest) -> Params:
@@ -97,7 +95,7 @@ def _features(found: Mapping[str, Mapping[str, float]]) -> str:
     return _section("strongest features", lines) + rest
 
 
-def _parts(found: Mapping[str, Any], path: str, verbose: bool) -> list[str]:
+def _parts(found: Params, path: str, verbose: bool) -> list[str]:
     """Return the sections of the text."""
     classes = first_of([_short(str(label)) for label in found["classes"][: _CLASSES + 1]], _CLASSES)
     file = "standard input" if path == "-" else path
@@ -137,7 +135,7 @@ def _pairs(found: Mapping[str, str], indent: int = 0) -> str:
     return pairs({name: shortened(words, _LONGEST) for name, words in found.items()}, indent)
 
 
-def _flat(found: Mapping[str, Any], depth: int = 1) -> dict[str, str]:
+def _flat(found: Params, depth: int = 1) -> dict[str, str]:
     """Return nested values under names such as "data rows"."""
     flat: dict[str, str] = {}
     for name, value in found.items():
@@ -152,11 +150,9 @@ def _short(text: str) -> str:
     return shortened(on_one_line(text), _LONGEST_NAME)
 
 
-def _words(value: Any) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if value is None:
-        return "none"
+def _words(value: object) -> str:
+    if value is None or isinstance(value, bool):
+        return "none" if value is None else "yes" if value else "no"
     if isinstance(value, int):
         return f"{value:,}" if abs(value) < 10**9 else str(value)
     if isinstance(value, float):

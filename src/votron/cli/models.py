@@ -6,40 +6,49 @@ says of the reading in training.
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import os
+import platform
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
 
+from votron import __version__
 from votron._util.frames import columns_of_words, plain_labels
-from votron._util.pipelines import classifier_of, steps_before
-from votron._util.text import counted, first_of, rounded_bytes
-from votron._util.types import Array, Estimator, Label, Params, RowsLike
-from votron.cli.output import Notes
+from votron._util.pipelines import classifier_of
+from votron._util.text import counted, first_of, rounded_bytes, utc_now
+from votron._util.types import Array, Estimator, Params, Rows, RowsLike
+from votron.cli.output import Output
 from votron.cli.reading import (
-    as_in_training,
+    LabelledRows,
+    WeightColumn,
     base_name,
-    file_digest,
     hold_out,
+    labelled_rows,
+    left_out,
     missing_by_column,
     read_batches,
     read_labelled,
     reading_options,
 )
 from votron.data.formats import KNOWN_SETS
+from votron.data.options import KEPT, RECORDED, ReadOptions
+from votron.data.vocabulary import STRATEGIES
 from votron.errors import DataError, VotronError
 
 if TYPE_CHECKING:
-    from votron._util.types import Array, Index
     from votron.data import Examples
     from votron.saving import Manifest
+    from votron.theory import Certificate
 
 _LARGE = 50_000_000
 """Bytes of a model that are remarked upon."""
@@ -47,11 +56,12 @@ _LARGE = 50_000_000
 
 @dataclass(frozen=True)
 class SavedModel:
-    """A model from a file, and what the file says of it."""
+    """A model, and what its file says of it."""
 
     path: str
     model: Estimator
-    manifest: Manifest
+    provenance: Params
+    manifest: Manifest | None = None
     seen: Params = field(default_factory=dict)
     """Values that training had not, and missing ones, in the rows that went through."""
 
@@ -65,32 +75,32 @@ class SavedModel:
         """Its classes."""
         return plain_labels(self.estimator.classes_)
 
-    @property
-    def provenance(self) -> Params:
-        """How it was made, as its file says."""
-        return dict(self.manifest.provenance or {})
-
-    def said(self, name: str) -> Params:
+    def part(self, name: str) -> Params:
         """Return a section of the provenance; files from strangers may hold anything there."""
         found = self.provenance.get(name)
         return dict(found) if isinstance(found, dict) else {}
+
+    @property
+    def split(self) -> tuple[float, int] | None:
+        """The share of the rows that training held out, and the seed; None if it held out none."""
+        share, seed = self.part("test").get("fraction"), self.part("test").get("seed")
+        return (share, seed) if isinstance(share, float) and isinstance(seed, int) else None
 
     @cached_property
     def columns(self) -> dict[str, str] | None:
         """The columns of the tables that it takes, with their kinds; None if it takes no tables."""
         return columns_of(self.model)
 
-    def with_estimator(self, other: Any) -> SavedModel:
+    @property
+    def known(self) -> Params:
+        """What it says of the features of its data, as options of reading."""
+        return {"n_features": int(self.model.n_features_in_)} if self.columns is None else {"columns": self.columns}
+
+    def with_estimator(self, other: Estimator) -> SavedModel:
         """Return the same with another classifier after the encoder."""
         if not hasattr(self.model, "steps"):
             return replace(self, model=other)
         return replace(self, model=type(self.model)([*self.model.steps[:-1], ("model", other)]))
-
-    def reading(
-        self, path: str, label: str | None, typed: Mapping[str, Any], *, labels: str = "required", beside: bool = False
-    ) -> Params:
-        """Return how to read data for it; ``beside`` other data, ``--part`` and ``--label`` are about those."""
-        return reading_for(self.model, self.provenance, path, label, typed, labels=labels, beside=beside)
 
     def prepared(self, X: RowsLike) -> Any:
         """Return rows as the model takes them: tables, or numbers where it knows no names."""
@@ -122,25 +132,121 @@ class SavedModel:
         """Return remarks on the rows that went through: values that training had not, and missing ones."""
         remarks = list(self.seen["unseen"].sentences()) if "unseen" in self.seen else []
         if missing := self.seen.get("missing"):
-            named = ", ".join(f"{name!r} in {counted(n, 'row')}" for name, n in list(missing.items())[:5])
-            more = f", and {counted(len(missing) - 5, 'more column')}" if len(missing) > 5 else ""
-            remarks.append(f"Missing values were filled in: {named}{more}.")
+            named = first_of([f"{name!r} in {counted(n, 'row')}" for name, n in missing.items()], 5)
+            remarks.append(f"Missing values were filled in: {named}.")
         return remarks
-
-    def explained(self, X: RowsLike, label: Label, against: Any, *, top: int, name: str) -> Any:
-        """Return why the one row X has its score, with rows and features counted from 1 where they have no names."""
-        from votron.explanations.features import features_after
-
-        rows = self.features(X)
-        names = features_after(steps_before(self.model), X)
-        return self.estimator.explain(rows, label, against, top=top, first=1, feature_names=names, names=[name])[0]
 
     def is_training_data(self, path: str, part: str | None) -> bool:
         """Tell whether data are those of training: a file by its digest, a set by its name and part."""
-        trained = self.said("data")
+        trained = self.part("data")
         if path not in KNOWN_SETS:
             return bool(trained.get("sha256")) and file_digest(path) == trained["sha256"]
-        return bool(trained.get("name") == path) and (part or "train") == self.said("reading").get("part", "train")
+        return bool(trained.get("name") == path) and (part or "train") == self.part("reading").get("part", "train")
+
+    # -- reading data as in training -----------------------------------------------------------------------------------
+
+    def reading(
+        self, path: str, label: str | None, typed: Params, *, labels: str = "required", beside: bool = False
+    ) -> Params:
+        """Return how to read data for it; ``beside`` other data, ``--part`` and ``--label`` are about those."""
+        from votron.tables import encoder_of
+
+        found, encoder = self._as_in_training(), encoder_of(self.model)
+        filled = encoder is not None and not any(column.passes_missing for column in encoder.columns_)
+        found |= {"missing": "keep" if filled else "refuse"} | reading_options(typed)
+        if beside:
+            found.pop("part", None)
+        found |= self.known | {"labels": labels, "label_kind": label_kind(self.classes)}
+        trained = self.provenance.get("label")
+        if label is not None and not (beside and Path(label).exists()):  # a file of labels belongs to other data
+            found["label"] = label
+        elif isinstance(trained, str):
+            numbered = labels == "required" and trained.removeprefix("-").isdecimal()
+            found |= {"label": trained} if self.columns is not None or path.endswith(".npz") or numbered else {}
+        return found
+
+    def _as_in_training(self) -> Params:
+        """Return the options of reading that hold as in training; the model file may say anything there."""
+        found, before = {}, self.part("reading")
+        for name in KEPT:
+            with contextlib.suppress(VotronError, TypeError):
+                if before.get(name) is not None and ReadOptions(**{name: before[name]}):
+                    found[name] = before[name]
+        return found
+
+    def leaving_out(self, reading: Params) -> Params:
+        """Return how to read, leaving out rows that training left out."""
+        before = self.part("reading")
+        dropping = {"missing": "drop"} if before.get("missing") == "drop" else {}
+        unlabelled = {"drop_unlabelled": True} if before.get("drop_unlabelled") is True or dropping else {}
+        return reading | dropping | unlabelled
+
+    def training_data(
+        self, path: str, label: str | None, typed: Params, **more: object
+    ) -> tuple[LabelledRows, LabelledRows | None]:
+        """Read training data again as training read them; return the rows trained on, and those held out."""
+        options, before = self.leaving_out(self.reading(path, label, typed)) | more, self.part("reading")
+        if "part" not in options and before.get("part") in ("train", "test"):
+            options["part"] = before["part"]
+        weights, column = self.part("sample_weight"), None
+        if isinstance(weights.get("column"), str) and weights.get("left_out"):
+            column = WeightColumn(weights["column"])
+            options = column.read_beside(options)
+        rows = labelled_rows(*read_labelled(path, options), column)
+        if self.split is None:
+            return rows, None
+        kept, held = hold_out(rows.y, *self.split)
+        return rows.take(kept), rows.take(held)
+
+
+def columns_of(model: Estimator) -> dict[str, str] | None:
+    """Return the columns of the tables that a fitted model takes, with their kinds; None if it takes no tables."""
+    from votron.tables import encoder_of
+
+    encoder = encoder_of(model)
+    return None if encoder is None else encoder.column_kinds_
+
+
+def label_kind(classes: Array) -> str:
+    """Return of which kind labels are, as `votron.data.read_examples` takes it."""
+    return {"U": "text", "b": "truth"}.get(classes.dtype.kind, "number")
+
+
+def labelled_batches(path: str, options: Params, out: Output) -> Iterator[Examples]:
+    """Yield examples that have labels, batch by batch; say what was left out."""
+    dropped = unlabelled = 0
+    for batch in read_batches(path, options):
+        out.note(*batch.notes)
+        if batch.y is None:
+            raise DataError(f"{base_name(path)} has no labels to compare with: say where they are with --label.")
+        dropped, unlabelled = dropped + batch.dropped, unlabelled + batch.unlabelled
+        yield batch
+    if dropped:
+        out.note(f"Left out: {left_out(dropped, unlabelled)}.")
+
+
+def examples_to_evaluate(
+    saved: SavedModel, path: str, label: str | None, typed: Params, out: Output, *, held_out: bool, **more: object
+) -> Iterator[Examples]:
+    """Yield rows with labels to measure a model on: all, or those that training held out."""
+    trained_on = saved.is_training_data(path, typed.get("part"))
+    if not held_out:
+        yield from labelled_batches(path, saved.reading(path, label, typed) | more, out)
+        if trained_on:
+            other = "--held-out takes the rows that --test held out" if saved.split else "measure it on other rows"
+            out.note(f"The model was trained on {base_name(path)}, so it does better here than on new rows: {other}.")
+        return
+    if saved.split is None:
+        raise click.UsageError(f"--held-out is for models trained with --test FRACTION. {saved.path!r} was not.")
+    if not trained_on:
+        raise VotronError(f"--held-out needs the training data of {saved.path!r}, which {path!r} is not.")
+    _, held = saved.training_data(path, label, typed, **more)
+    assert held is not None
+    out.note(*held.examples.notes)
+    yield held.examples.take(held.places)
+
+
+# -- model files ------------------------------------------------------------------------------------------------------
 
 
 def load_model(
@@ -152,7 +258,9 @@ def load_model(
 
     if path == data == "-":
         raise click.UsageError("MODEL and DATA cannot both be standard input.")
-    saved = SavedModel(path, *load_with_manifest(**model_source(path)))
+    source = {"path": sys.stdin.buffer, "name": "standard input"} if path == "-" else {"path": path}
+    model, manifest = load_with_manifest(**source)
+    saved = SavedModel(path, model, dict(manifest.provenance or {}), manifest)
     if rule is None:
         if normalize_vectors:
             raise click.UsageError("--normalize-vectors goes with --rule.")
@@ -165,12 +273,22 @@ def load_model(
     return saved.with_estimator(saved.estimator.with_rule(rule, normalize_vectors))
 
 
-def model_source(path: str) -> Params:
-    """Return where a model is read from, as functions of `votron.saving` take it."""
-    return {"path": sys.stdin.buffer, "name": "standard input"} if path == "-" else {"path": path}
+def score_columns(saved: SavedModel, method: str, rows: Rows | None, prefix: str) -> dict[str, list[object]]:
+    """Return what ``decision_function`` or ``predict_proba`` give for rows: a column a class, or one of scores."""
+    heads = [f"{prefix}{label}" for label in saved.classes.tolist()]
+    heads = ["score"] if method == "decision_function" and len(heads) == 2 else heads
+    empty = rows is None or not rows.shape[0]
+    values = np.zeros((0, len(heads))) if empty else np.asarray(getattr(saved.estimator, method)(rows))
+    return dict(zip(heads, values.reshape(-1, len(heads)).T.tolist(), strict=True))
 
 
-def save_model(model: Estimator, output: str, provenance: Mapping[str, Any], certificate: Any = None) -> int:
+def check_probabilities(saved: SavedModel, option: str) -> None:
+    """Refuse a model that has no probabilities."""
+    if not hasattr(saved.estimator, "predict_proba"):
+        raise VotronError(f"{option} needs a model with probabilities, such as --estimator voted or averaged train.")
+
+
+def save_model(model: Estimator, output: str, provenance: Params, certificate: Certificate | None = None) -> int:
     """Write a model file, or to standard output; return its size."""
     from votron import save
 
@@ -195,150 +313,30 @@ def remark_on_size(size: int) -> list[str]:
     return [f"The model takes {rounded_bytes(size)}; {smaller}."] if size >= _LARGE else []
 
 
-def columns_of(model: Estimator) -> dict[str, str] | None:
-    """Return the columns of the tables that a fitted model takes, with their kinds; None if it takes no tables."""
-    from votron.tables import encoder_of
-
-    encoder = encoder_of(model)
-    return None if encoder is None else encoder.column_kinds_
-
-
-def check_probabilities(saved: SavedModel, option: str) -> None:
-    """Refuse a model that has no probabilities."""
-    if not hasattr(saved.estimator, "predict_proba"):
-        raise VotronError(
-            f"{option} needs a model with probabilities, such as --estimator voted or averaged train. "
-            f"{saved.path!r} has none."
-        )
-
-
-# -- data for a model -------------------------------------------------------------------------------------------------
-
-
-def reading_for(
-    model: Estimator,
-    provenance: Mapping[str, Any],
-    path: str,
-    label: str | None,
-    typed: Mapping[str, Any],
-    *,
-    labels: str = "required",
-    beside: bool = False,
-) -> Params:
-    """Return how to read data for a model; see `SavedModel.reading`."""
-    from votron.tables import encoder_of
-
-    before = provenance.get("reading")
-    before = before if isinstance(before, dict) else {}
-    found = as_in_training(before)
-    encoder = encoder_of(model)
-    filled = encoder is not None and not any(column.passes_missing for column in encoder.columns_)
-    found |= {"missing": "keep" if filled else "refuse"} | reading_options(typed)
-    if beside:
-        found.pop("part", None)
-    columns, classes = columns_of(model), plain_labels(classifier_of(model).classes_)
-    found |= {"columns": columns} if columns is not None else {"n_features": int(model.n_features_in_)}
-    found |= {"labels": labels, "label_kind": label_kind(classes)}
-    trained = provenance.get("label")
-    if label is not None and not (beside and Path(label).exists()):  # a file of labels belongs to other data
-        found["label"] = label
-    elif isinstance(trained, str):
-        numbered = labels == "required" and trained.removeprefix("-").isdecimal()
-        found |= {"label": trained} if columns is not None or path.endswith(".npz") or numbered else {}
-    return found
+def provenance_of(path: str, data: Examples, rows: int, command: str, reading: Params, table: Params) -> Params:
+    """Return how a model was made: the command, when, with which versions, from which data, and how they were read."""
+    read = {name: getattr(data, name, None) for name in KEPT} | reading_options(reading, table)  # as it was found to be
+    if reading.get("missing") in STRATEGIES:
+        read["missing"] = reading["missing"]
+    recorded = {name: read[name] for name in RECORDED if read.get(name) is not None}
+    digest = file_digest(path)
+    return {
+        "votron": __version__,
+        "python": platform.python_version(),
+        "numpy": version("numpy"),
+        "scikit-learn": version("scikit-learn"),
+        "created": utc_now(),
+        "command": command,
+        "reading": {name: list(value) if isinstance(value, tuple) else value for name, value in recorded.items()},
+        "data": {"name": base_name(path), "format": data.format, "rows": rows}
+        | ({} if digest is None else {"sha256": digest}),
+        "label": data.label,
+    }
 
 
-def label_kind(classes: Array) -> str:
-    """Return of which kind labels are, as `votron.data.read_examples` takes it."""
-    return {"U": "text", "b": "truth"}.get(plain_labels(classes).dtype.kind, "number")
-
-
-@dataclass(frozen=True)
-class TrainingData:
-    """The data that a model was trained on, read again, without rows of weight 0."""
-
-    X: RowsLike
-    y: Array
-    examples: Examples
-    """All that was read."""
-    places: Index
-    """Which of the examples the rows are."""
-    kept: Index
-    """Which of these rows were trained on."""
-    held_out: Index | None
-
-    @property
-    def row_numbers(self) -> Index:
-        """The row of the file, from 1, of each row that was trained on."""
-        return self.examples.row_numbers[self.places][self.kept]
-
-
-def read_training_data(
-    saved: SavedModel, path: str, label: str | None, typed: Mapping[str, Any], reading: Params | None = None
-) -> TrainingData:
-    """Read training data again, as training read them, and split them as training did."""
-    from votron.cli.weights import WeightColumn
-
-    reading = leave_out_as_trained(saved, saved.reading(path, label, typed) if reading is None else reading)
-    before = saved.said("reading")
-    if "part" not in reading and before.get("part") in ("train", "test"):
-        reading["part"] = before["part"]
-    weights = saved.said("sample_weight")
-    column = weights.get("column")
-    weighed = isinstance(column, str) and bool(weights.get("left_out"))
-    if weighed:
-        reading |= WeightColumn(str(column)).beside(reading)
-    examples, y = read_labelled(path, **reading)
-    X, places = examples.X, np.arange(examples.n_rows)
-    if weighed:
-        X, places, _ = WeightColumn(str(column)).split(examples)
-    test, kept, held = saved.said("test"), np.arange(len(places)), None
-    if isinstance(test.get("fraction"), float) and isinstance(test.get("seed"), int):
-        kept, held = hold_out(y[places], test["fraction"], test["seed"])
-    return TrainingData(X, y[places], examples, places, kept, held)
-
-
-def leave_out_as_trained(saved: SavedModel, reading: Params) -> Params:
-    """Return how to read, leaving out rows that training left out."""
-    before = saved.said("reading")
-    dropping = {"missing": "drop"} if before.get("missing") == "drop" else {}
-    unlabelled = {"drop_unlabelled": True} if before.get("drop_unlabelled") is True or dropping else {}
-    return reading | dropping | unlabelled
-
-
-def labelled_batches(path: str, reading: Mapping[str, Any], notes: Notes | None = None) -> Iterator[Examples]:
-    """Yield examples that have labels, batch by batch."""
-    for batch in read_batches(path, **reading):
-        if notes is not None:
-            notes(*batch.notes)
-        if batch.y is None:
-            raise DataError(f"{base_name(path)} has no labels to compare with: say where they are with --label.")
-        yield batch
-
-
-def examples_to_evaluate(
-    saved: SavedModel,
-    path: str,
-    label: str | None,
-    typed: Mapping[str, Any],
-    reading: Params,
-    notes: Notes,
-    held_out: bool,
-) -> Iterator[Examples]:
-    """Yield rows with labels to measure a model on: all, or those that training held out."""
-    trained_on, test = saved.is_training_data(path, typed.get("part")), saved.said("test")
-    split = isinstance(test.get("fraction"), float) and isinstance(test.get("seed"), int)
-    if not held_out:
-        yield from labelled_batches(path, reading, notes)
-        if trained_on:
-            other = "--held-out takes the rows that --test held out" if split else "measure it on other rows"
-            notes(f"The model was trained on {base_name(path)}, so it does better here than on new rows: {other}.")
-        return
-    if not split:
-        raise click.UsageError(f"--held-out is for models trained with --test FRACTION. {saved.path!r} was not.")
-    if not trained_on:
-        raise VotronError(f"--held-out needs the training data of {saved.path!r}, which {path!r} is not.")
-    data = read_training_data(saved, path, label, typed, reading)
-    assert data.held_out is not None
-    notes(*data.examples.notes)
-    yield data.examples.take(data.places[data.held_out])
+def file_digest(path: str) -> str | None:
+    """Return the SHA-256 of a file; None for what is not a file."""
+    if not os.path.isfile(path):
+        return None
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

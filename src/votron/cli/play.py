@@ -9,9 +9,9 @@ from typing import Any
 import click
 
 from votron.cli import options
-from votron.cli.command import command, option
+from votron.cli.command import NewFile, command, flag, option
 from votron.cli.models import SavedModel, load_model
-from votron.cli.output import Notes, check_output
+from votron.cli.output import Output
 from votron.cli.reading import base_name, read_labelled
 from votron.data.formats import KNOWN_SETS
 from votron.errors import VotronError
@@ -26,19 +26,18 @@ from votron.errors import VotronError
         "votron play --export lecture.html",
     ],
 )
-@option("--port", metavar="N", type=click.IntRange(0, 65535), default=0, help="Port (default: a free one).")
-@option("--no-browser", is_flag=True, help="Print the address, and do not open it.")
-@option("--model", metavar="MODEL", type=options.FILE, help="Also show this model, of --estimator voted.")
-@option("--test", metavar="FILE", type=options.FILE, help="Labelled rows to measure the errors of MODEL on.")
+@option("--port", "N", "Port (default: a free one).", click.IntRange(0, 65535), default=0)
+@flag("--no-browser", "Print the address, and do not open it.")
+@option("--model", "MODEL", "Also show this model, of --estimator voted.", options.FILE)
+@option("--test", "FILE", "Labelled rows to measure the errors of MODEL on.", options.FILE)
 @option(
     "--host",
-    metavar="ADDRESS",
+    "ADDRESS",
+    "Address to listen on; one that other machines can reach requires a token, which is printed (default: 127.0.0.1).",
     default="127.0.0.1",
-    help="Address to listen on; one that other machines can reach requires a token, which is printed (default: "
-    "127.0.0.1).",
 )
-@option("--export", metavar="FILE", type=options.FILE, help="Write an HTML file that replays games and a run.")
-@option("--game", metavar="LINK", multiple=True, help="With --export: a game to replay, as Copy link gives it.")
+@option("--export", "FILE", "Write an HTML file that replays games and a run.", NewFile())
+@option("--game", "LINK", "With --export: a game to replay, as Copy link gives it.", multiple=True)
 @options.quiet
 def play(
     port: int,
@@ -48,7 +47,7 @@ def play(
     host: str,
     export: str | None,
     game: Sequence[str],
-    quiet: bool,
+    out: Output,
 ) -> None:
     """Open a page: the perceptron game, a training run to move through, and a pad to draw a digit on.
 
@@ -58,20 +57,18 @@ def play(
         raise click.UsageError("--game goes with --export.")
     if test and model is None:
         raise click.UsageError("--test goes with --model.")
-    notes = Notes(quiet)
     if export is not None:
         from votron.web import export_lecture
 
-        check_output(export, "--export")
         shown = _pieces(model, test)
         size = export_lecture(export, shown[0 if model is None else -1], list(game))
-        notes(f"Wrote {export}, {size / 1e6:.1f} MB.")
+        out.note(f"Wrote {export}, {size / 1e6:.1f} MB.")
         return
     from votron.web import play as serve
 
     def say(address: str) -> None:
         print(address, flush=True)
-        notes("Open it in a browser; Ctrl-C ends the server." if no_browser else "Ctrl-C ends the server.")
+        out.note("Open it in a browser; Ctrl-C ends the server." if no_browser else "Ctrl-C ends the server.")
 
     with contextlib.suppress(KeyboardInterrupt):  # how a server ends
         serve(_pieces(model, test), host=host, port=port, open_browser=not no_browser, say=say)
@@ -93,10 +90,10 @@ def _pieces(path: str | None, test: str | None) -> list[Any]:
 
 def _test_rows(saved: SavedModel, test: str | None) -> tuple[Any, Any]:
     """Return rows and labels of --test, or of the test part of the known set that the model was trained on."""
-    trained_on = saved.said("data").get("name")
+    trained_on = saved.part("data").get("name")
     test = test or (trained_on if trained_on in KNOWN_SETS else None)
     if test is None:
         return None, None
     part = {"part": "test"} if test in KNOWN_SETS else {}
-    examples, y = read_labelled(test, **saved.reading(test, None, {}, beside=True) | part)
+    examples, y = read_labelled(test, saved.reading(test, None, {}, beside=True) | part)
     return saved.features(examples.X), y

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import click
 import numpy as np
 
 from votron._util.text import counted
 from votron._util.text_tables import as_csv
-from votron._util.types import Params, RowsLike
+from votron._util.types import Array, Params, Rows, RowsLike
 from votron.cli import options
-from votron.cli.command import command, option
-from votron.cli.models import SavedModel, check_probabilities, load_model
-from votron.cli.output import Notes, as_json, check_output, plain, printable, writing
-from votron.cli.reading import left_out, read_batches, some_missing
-from votron.errors import VotronError
+from votron.cli.command import NewFile, command, flag, option
+from votron.cli.models import SavedModel, check_probabilities, load_model, score_columns
+from votron.cli.output import Output, as_json, plain, printable, writing
+from votron.cli.reading import empty_rows, left_out, read_batches
 
-_JSON = ("json", "jsonl", "ndjson")
-_NOT_WRITTEN = ("tsv", "parquet", "arrow", "feather", "xlsx", "svm", "npy", "npz")
+_JSON = (".json", ".jsonl", ".ndjson")
+_NOT_WRITTEN = (".tsv", ".parquet", ".arrow", ".feather", ".xlsx", ".svm", ".npy", ".npz")
 
-Column = tuple[str, list[Any]]
+Column = tuple[str, list[object]]
 
 
 @command(
@@ -36,19 +34,17 @@ Column = tuple[str, list[Any]]
 )
 @options.model
 @options.data
-@options.output(default="-", help="File for the labels, CSV or .jsonl (default: standard output).")
-@option("--scores", is_flag=True, help="Also write the score of each class (with two classes: one column, score).")
-@option("--proba", is_flag=True, help="Also write the probability of each class, in columns p_CLASS.")
+@options.output("File for the labels, CSV or .jsonl (default: standard output).", NewFile(dash=True), default="-")
+@flag("--scores", "Also write the score of each class (with two classes: one column, score).")
+@flag("--proba", "Also write the probability of each class, in columns p_CLASS.")
 @options.threshold
-@option("--keep", metavar="COL", multiple=True, help="Copy a column in front of the label; repeatable.")
+@option("--keep", "COL", "Copy a column in front of the label; repeatable.", multiple=True)
 @options.rule
-@options.label(help="Column with labels, which is ignored (default: as in training).")
+@options.label("Column with labels, which is ignored (default: as in training).")
 @options.common
 @options.other_data
 @options.missing(
-    "refuse",
-    "drop",
-    "blank",
+    *("refuse", "drop", "blank"),
     help="Rows with missing values: refuse them, drop them, or leave their labels blank (default: fill in what "
     "training did, or refuse).",
 )
@@ -63,93 +59,72 @@ def predict(
     rule: str | None,
     normalize_vectors: bool,
     label: str | None,
-    as_json: bool,
-    quiet: bool,
     reading: Params,
+    out: Output,
 ) -> None:
     """Label the rows of DATA, in order.
 
     A table may contain labels and other columns that the model does not use. It is read in batches, so it may be
     larger than memory.
     """
-    notes, blank = Notes(quiet), reading.get("missing") == "blank"
-    check_output(output, inputs=[model, data])
-    as_json = as_json or _writes_json(output)
+    if output.endswith(_NOT_WRITTEN):
+        raise click.UsageError(f"-o must be CSV, or JSON lines by the name NAME.jsonl. Got {output!r} instead.")
     saved = load_model(model, data, rule=rule, normalize_vectors=normalize_vectors)
     if proba or threshold is not None:
         check_probabilities(saved, "--proba" if proba else "--threshold")
+    if threshold is not None and len(saved.classes) != 2:
+        raise click.UsageError(f"--threshold is for two classes. The model has {len(saved.classes)}.")
+    blank = reading.get("missing") == "blank" and saved.columns is not None
     how = saved.reading(data, label, reading | ({"missing": "keep"} if blank else {}), labels="none")
     if keep:
         if saved.columns is None:
             raise click.UsageError("--keep is for tables. The model takes numbers without names.")
-        how["columns"] = {**dict.fromkeys(keep, "text"), **how["columns"]}
+        how["columns"] = {**dict.fromkeys(keep, "text"), **saved.columns}
     n = dropped = blanks = 0
     on_screen = output == "-" and sys.stdout.isatty()
+    methods = {"decision_function": ""} if scores else {}
+    methods |= {"predict_proba": "p_"} if proba else {}
     with writing(output) as file:
-        for batch in read_batches(data, **how):
-            notes(*batch.notes)
-            gone = some_missing(batch.X[list(saved.columns)]) if blank and saved.columns else None
-            found = list(_columns(saved, batch.X, gone, scores, proba, threshold))
-            kept = [("file", list(batch.files))] if getattr(batch, "files", None) is not None else []
+        for batch in read_batches(data, how):
+            out.note(*batch.notes)
+            kept: list[Column] = [("file", list(batch.files))] if batch.files is not None else []
             kept += [(name, batch.X[name].to_list()) for name in keep]
-            lines = _json_lines(saved, kept + found) if as_json else _csv_lines(kept + found, head=n == 0)
+            gone = empty_rows(batch.X[list(saved.columns or ())]) if blank else np.zeros(batch.n_rows, dtype=bool)
+            found = kept + _columns(saved, batch.X, gone, threshold, methods)
+            as_lines = out.json or output.endswith(_JSON)
+            lines = _json_lines(found, len(kept)) if as_lines else _csv_lines(found, head=n == 0)
             file.write((printable(lines) if on_screen else lines).encode("utf-8", "backslashreplace"))
-            n, dropped = n + batch.n_rows, dropped + batch.dropped
-            blanks += 0 if gone is None else int(gone.sum())
-        if n == 0:
-            raise VotronError(f"There are no rows in {data!r} to label.")
+            n, dropped, blanks = n + batch.n_rows, dropped + batch.dropped, blanks + int(gone.sum())
         file.flush()
-    notes(*saved.remarks())
+    out.note(*saved.remarks())
     if dropped:
-        notes(f"Left out: {left_out(dropped, 0)}. --missing blank keeps their places.")
+        out.note(f"Left out: {left_out(dropped, 0)}. --missing blank keeps their places.")
     if blanks:
-        notes(f"Without a label: {left_out(blanks, 0)}.")
+        out.note(f"Without a label: {left_out(blanks, 0)}.")
     if output != "-":
-        notes(f"{counted(n, 'label')} in {output}")
-
-
-def _writes_json(output: str) -> bool:
-    """Tell whether the name of the output says JSON; refuse other formats than CSV."""
-    ending = output.rpartition(".")[2].lower() if "." in output else ""
-    if ending in _NOT_WRITTEN:
-        raise click.UsageError(f"-o must be CSV, or JSON lines by the name NAME.jsonl. Got {output!r} instead.")
-    return ending in _JSON
+        out.note(f"{counted(n, 'label')} in {output}")
 
 
 def _columns(
-    saved: SavedModel, X: RowsLike, gone: Any, scores: bool, proba: bool, threshold: float | None
-) -> Iterator[Column]:
-    """Yield the label of each row, then scores and probabilities; None for the rows that are ``gone``."""
-    classes, estimator = [str(label) for label in saved.classes.tolist()], saved.estimator
-    keeps_all = gone is None or not gone.any()
-    rows = None if not keeps_all and gone.all() else saved.features(X if keeps_all else X.filter(~gone))
-
-    def spread(values: Any) -> list[Any]:
-        if keeps_all:
-            return list(np.asarray(values).tolist())
-        all_rows = np.full(len(gone), None, dtype=object)
-        all_rows[~gone] = values
-        return all_rows.tolist()
-
-    wanted: dict[str, tuple[list[str], str]] = {}
-    if scores:
-        wanted["decision_function"] = (["score"] if len(classes) == 2 else classes, "")
-    if proba:
-        wanted["predict_proba"] = (classes, "p_")
-    yield "label", spread([] if rows is None else _labels(saved, rows, threshold))
-    for method, (names, prefix) in wanted.items():
-        values = np.zeros((0, len(names))) if rows is None else np.asarray(getattr(estimator, method)(rows))
-        for name, column in zip(names, values.reshape(-1, len(names)).T, strict=True):
-            yield f"{prefix}{name}", spread(column)
+    saved: SavedModel, X: RowsLike, gone: Array, threshold: float | None, methods: dict[str, str]
+) -> list[Column]:
+    """Return the label of each row, then scores and probabilities; None for the rows that are ``gone``."""
+    rows = None if gone.all() else saved.features(X.filter(~gone) if gone.any() else X)
+    columns: list[Column] = [("label", [] if rows is None else _labels(saved, rows, threshold).tolist())]
+    for method, prefix in methods.items():
+        columns += score_columns(saved, method, rows, prefix).items()
+    if not gone.any():
+        return columns
+    rest = [(name, iter(values)) for name, values in columns]
+    return [(name, [None if each else next(values) for each in gone.tolist()]) for name, values in rest]
 
 
-def _labels(saved: SavedModel, rows: RowsLike, threshold: float | None) -> Any:
+def _labels(saved: SavedModel, rows: Rows, threshold: float | None) -> Array:
     """Return labels, of two classes the second where its probability reaches a threshold."""
     if threshold is None:
-        return saved.estimator.predict(rows)
-    if len(saved.classes) != 2:
-        raise click.UsageError(f"--threshold is for two classes. The model has {len(saved.classes)}.")
-    return saved.classes[(saved.estimator.predict_proba(rows)[:, 1] >= threshold).astype(int)]
+        return np.asarray(saved.estimator.predict(rows))
+    second = np.asarray(saved.estimator.predict_proba(rows))[:, 1] >= threshold
+    return np.asarray(saved.classes[second.astype(int)])
 
 
 def _csv_lines(columns: Sequence[Column], *, head: bool) -> str:
@@ -157,9 +132,8 @@ def _csv_lines(columns: Sequence[Column], *, head: bool) -> str:
     return as_csv([*([names] if head else []), *zip(*values, strict=True)])
 
 
-def _json_lines(saved: SavedModel, columns: Sequence[Column]) -> str:
-    """Return an object for each row, in which scores and probabilities of classes are objects."""
-    at = next(i for i, (name, _) in enumerate(columns) if name == "label")
+def _json_lines(columns: Sequence[Column], at: int) -> str:
+    """Return an object for each row, in which scores and probabilities of classes are objects; the label is ``at``."""
     lines = []
     for values in zip(*(column for _, column in columns), strict=True):
         entry: Params = {}

@@ -1,32 +1,24 @@
-"""Data as commands read them: examples, batches, encoders, and what a model file says of its data."""
+"""Data as commands read them: labelled rows, weights, encoders, and remarks on what was read."""
 
 from __future__ import annotations
 
-import contextlib
-import functools
-import hashlib
-import os
-import platform
 import shlex
-from collections.abc import Mapping
-from importlib.metadata import version
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
-from numpy.typing import NDArray
 
-from votron import __version__
-from votron._util.text import counted, percent, utc_now
-from votron._util.types import Array, Estimator, Params, RowsLike
-from votron.data.options import KEPT, RECORDED, ReadOptions
+from votron._util.text import counted, did_you_mean, percent
+from votron._util.types import Array, Estimator, Floats, Index, Label, Params, RowsLike
 from votron.data.vocabulary import STRATEGIES
 from votron.errors import DataError, VotronError
 
 if TYPE_CHECKING:
-    from votron._util.types import Array, Index, RowsLike
+    from votron.cli.output import Output
     from votron.data import Examples
+    from votron.data.reading import ExampleBatches
 
 _BATCH_BYTES = 4 << 20
 """A batch of rows to label: short rows take a hundred times their bytes until their labels are written."""
@@ -34,10 +26,12 @@ _RARE = 0.1
 """Share of the rows below which a class may be rare."""
 _FEW_VALUES, _MANY = 40, 100
 """Rows, or different values, from which columns and labels are remarked upon."""
+
+
 # -- examples ---------------------------------------------------------------------------------------------------------
 
 
-def reading_options(reading: Mapping[str, Any], table: Mapping[str, Any] | None = None) -> Params:
+def reading_options(reading: Params, table: Params | None = None, label: str | None = None) -> Params:
     """Return what was typed about data as `votron.data.read_examples` takes it."""
     found = dict(reading)
     if "na_values" in found or "only_na_values" in found:
@@ -45,20 +39,10 @@ def reading_options(reading: Mapping[str, Any], table: Mapping[str, Any] | None 
     if found.get("missing") in STRATEGIES:
         found["missing"] = "keep"
     texts = [name for option in ("discrete", "text") for name in (table or {}).get(option, ())]
-    return found | ({"as_text": tuple(texts)} if texts else {})
+    return found | ({"as_text": tuple(texts)} if texts else {}) | ({} if label is None else {"label": label})
 
 
-def as_in_training(before: Mapping[str, Any]) -> Params:
-    """Return the options of reading that hold as in training, by what a model file says, which may be anything."""
-    found = {}
-    for name in KEPT:
-        with contextlib.suppress(VotronError, TypeError):
-            if before.get(name) is not None and ReadOptions(**{name: before[name]}):
-                found[name] = before[name]
-    return found
-
-
-def read_labelled(path: str, **options: Any) -> tuple[Examples, Array]:
+def read_labelled(path: str, options: Params) -> tuple[Examples, Array]:
     """Return the examples of a file, and their labels."""
     from votron.data import read_examples
 
@@ -68,11 +52,146 @@ def read_labelled(path: str, **options: Any) -> tuple[Examples, Array]:
     return examples, examples.y
 
 
-def read_batches(path: str, **options: Any) -> Any:
+def read_batches(path: str, options: Params) -> ExampleBatches:
     """Return the examples of a file in batches."""
     from votron.data import open_batches
 
     return open_batches(path, **{"batch_bytes": _BATCH_BYTES, **options})
+
+
+def base_name(path: str) -> str:
+    """Return what to call data, without the folder."""
+    return "standard input" if path == "-" else Path(path).name or path
+
+
+def left_out(dropped: int, unlabelled: int) -> str:
+    """Return in words how many rows were left out, and how many of them for lack of a label."""
+    words = [counted(unlabelled, "row") + " without a label"] if unlabelled else []
+    words += [counted(dropped - unlabelled, "row") + " with missing values"] if dropped > unlabelled else []
+    return ", ".join(words)
+
+
+def empty_rows(X: RowsLike) -> Array:
+    """Tell which rows of a table lack a value."""
+    from votron._util.frames import empty_cells
+
+    return np.asarray(np.any([empty_cells(X[name]) for name in X.columns], axis=0))
+
+
+def missing_by_column(X: RowsLike) -> dict[str, int]:
+    """Return how many rows lack each column that some lack."""
+    from votron._util.frames import empty_cells
+
+    counts = {name: int(np.count_nonzero(empty_cells(X[name]))) for name in getattr(X, "columns", ())}
+    return {name: n for name, n in counts.items() if n}
+
+
+# -- rows to train on -------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class WeightColumn:
+    """The column of --sample-weight, and how many rows of weight 0 it left out."""
+
+    name: str
+    left_out: int = 0
+
+    def taken(self, data: Examples) -> tuple[RowsLike, Floats]:
+        """Return a table without the column, and its weights."""
+        source = base_name(data.source)
+        if data.columns is None:
+            raise click.UsageError("--sample-weight is for columns of tables. The data are numbers without names.")
+        if self.name not in data.columns:
+            meant = did_you_mean(self.name, data.columns)
+            raise click.UsageError(f"--sample-weight: {source} has no column {self.name!r}.{meant}")
+        try:
+            weights = np.array(data.X[self.name].to_numpy(), dtype=np.float64)
+        except (TypeError, ValueError):
+            raise DataError(f"{source}, column {self.name!r}: weights must be numbers.") from None
+        wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
+        if len(wrong):
+            raise DataError(
+                f"{source}, {data.place(int(wrong[0]))}: the weight in column {self.name!r} must be a number of 0 or "
+                f"more. Got {weights[wrong[0]]:g} instead."
+            )
+        return data.X.drop(self.name), weights
+
+    def read_beside(self, options: Params) -> Params:
+        """Return options of reading with this column among those of a model."""
+        if "columns" not in options:
+            raise click.UsageError("--sample-weight is for columns of tables. The model takes numbers without names.")
+        return {**options, "columns": {**options["columns"], self.name: "number"}}
+
+    def check_some(self, n: int) -> None:
+        """Refuse weights that are all 0."""
+        if not n:
+            raise DataError(f"The weights in column {self.name!r} must not all be zero: no row is left to train on.")
+
+    @property
+    def facts(self) -> Params:
+        """What the model file says of it."""
+        return {"column": self.name, "left_out": self.left_out}
+
+    @property
+    def words(self) -> str:
+        """What the summary says of it."""
+        left_out = f" ({counted(self.left_out, 'row')} of weight 0 left out)" if self.left_out else ""
+        return f"of rows by {self.name}{left_out}"
+
+
+def weight_column(name: str | None, estimator: Estimator = None) -> WeightColumn | None:
+    """Return the column of weights, if one was named and the estimator takes weights."""
+    from sklearn.utils.validation import has_fit_parameter
+
+    if name is not None and estimator is not None and not has_fit_parameter(estimator, "sample_weight"):
+        raise click.UsageError(f"--sample-weight is not for {type(estimator).__name__}, which takes no weights.")
+    return None if name is None else WeightColumn(name)
+
+
+@dataclass(frozen=True)
+class LabelledRows:
+    """Rows to train on: those of weight 0 are left out."""
+
+    examples: Examples
+    """All that was read."""
+    X: RowsLike
+    y: Array
+    places: Index
+    """Which of the examples the rows are."""
+    weights: Floats | None = None
+    names: Array | None = None
+
+    @property
+    def numbers(self) -> Index:
+        """The row of the file, from 1, of each."""
+        return self.examples.row_numbers[self.places]
+
+    def take(self, rows: Index) -> LabelledRows:
+        """Return some of the rows."""
+        weights, names = (None if each is None else each[rows] for each in (self.weights, self.names))
+        return replace(self, X=self.X[rows], y=self.y[rows], places=self.places[rows], weights=weights, names=names)
+
+
+def labelled_rows(examples: Examples, y: Array, column: WeightColumn | None) -> LabelledRows:
+    """Return the rows of examples, with their weights if there is a column of them."""
+    places = np.arange(examples.n_rows)
+    if column is None:
+        return LabelledRows(examples, examples.X, y, places)
+    X, weights = column.taken(examples)
+    found, kept = LabelledRows(examples, X, y, places, weights), np.flatnonzero(weights)
+    column.left_out += len(places) - len(kept)
+    return found if len(kept) == len(places) else found.take(kept)
+
+
+def rows_to_train_on(path: str, options: Params, column: WeightColumn | None, out: Output) -> LabelledRows:
+    """Read labelled rows, and check them."""
+    examples, y = read_labelled(path, options)
+    out.note(*check_label(y, examples.label, is_table=examples.columns is not None))
+    rows = labelled_rows(examples, y, column)
+    if column is not None:
+        column.check_some(len(rows.y))
+    out.note(*examples.notes)
+    return rows
 
 
 def hold_out(y: Array, fraction: float, seed: int) -> tuple[Index, Index]:
@@ -85,19 +204,10 @@ def hold_out(y: Array, fraction: float, seed: int) -> tuple[Index, Index]:
     return held_out_split(y, n_test, seed, every_class_trained=False)
 
 
-def left_out(dropped: int, unlabelled: int) -> str:
-    """Return in words how many rows were left out, and how many of them for lack of a label."""
-    words = [counted(unlabelled, "row") + " without a label"] if unlabelled else []
-    words += [counted(dropped - unlabelled, "row") + " with missing values"] if dropped > unlabelled else []
-    return ", ".join(words)
+# -- labels that were typed -------------------------------------------------------------------------------------------
 
 
-def base_name(path: str) -> str:
-    """Return what to call data, without the folder."""
-    return "standard input" if path == "-" else Path(path).name or path
-
-
-def labels_like(names: list[str], y: Array, option: str) -> list[Any]:
+def labels_like(names: list[str], y: Array, option: str) -> list[Label]:
     """Return labels that were typed in the type of those in the data."""
     if y.dtype.kind == "U":
         return names
@@ -114,6 +224,22 @@ def labels_like(names: list[str], y: Array, option: str) -> list[Any]:
         ) from None
 
 
+def by_label(params: Params, y: Array) -> Params:
+    """Return the parameters that were typed by label, such as yes=5,no=1, with the labels of the data."""
+    found, known = {}, np.unique(y).tolist()
+    for name, numbers in params.items():
+        if not isinstance(numbers, dict):
+            continue
+        option = f"--{name.replace('_', '-')}"
+        labels = labels_like(list(numbers), y, option)
+        for label in labels:
+            if label not in known:
+                meant = did_you_mean(label, known)
+                raise click.UsageError(f"{option} must name labels of the data. Got {label!r} instead.{meant}")
+        found[name] = dict(zip(labels, numbers.values(), strict=True))
+    return found
+
+
 # -- encoders ---------------------------------------------------------------------------------------------------------
 
 
@@ -124,15 +250,15 @@ def behind_encoder(encoder: Estimator, estimator: Estimator) -> Any:
     return estimator if encoder is None else ClassifierPipeline([("encoder", encoder), ("model", estimator)])
 
 
-def encoder_for(name: str, data: Examples, X: RowsLike, reading: Mapping[str, Any], table: Mapping[str, Any]) -> Any:
+def encoder_for(name: str, rows: LabelledRows, reading: Params, table: Params) -> Any:
     """Return what turns rows into vectors for an estimator, not fitted; None where nothing needs to."""
     from votron.estimators import ESTIMATORS, pipelines
 
-    check_options_of_tables(X, table)
-    return pipelines.encoder_for(X, ESTIMATORS[name], **typed_encoding(reading, table, data.label))
+    check_options_of_tables(rows.X, table)
+    return pipelines.encoder_for(rows.X, ESTIMATORS[name], **encoding(reading, table, rows.examples.label))
 
 
-def check_options_of_tables(X: RowsLike, table: Mapping[str, Any]) -> None:
+def check_options_of_tables(X: RowsLike, table: Params) -> None:
     """Refuse options that are for columns of tables, where there are none."""
     from scipy.sparse import issparse
 
@@ -146,15 +272,13 @@ def check_options_of_tables(X: RowsLike, table: Mapping[str, Any]) -> None:
         raise click.UsageError(f"--numeric must be keep or maxabs for sparse data. Got {numeric!r} instead.")
 
 
-def typed_encoding(reading: Mapping[str, Any], table: Mapping[str, Any], label: str | None) -> Params:
+def encoding(reading: Params, table: Params, label: str | None) -> Params:
     """Return how columns become features, as it was typed: None is what suits the classifier."""
     return {
-        "numeric": table.get("numeric"),
+        **dict.fromkeys(("numeric", "text_features", "dates")),
+        **{"probabilities": [], "text": []},
+        **{name: list(value) if isinstance(value, tuple) else value for name, value in table.items()},
         "discrete": [name for name in table.get("discrete", ()) if name != label],  # the label may be named as well
-        "probabilities": list(table.get("probabilities", ())),
-        "text": list(table.get("text", ())),
-        "text_features": table.get("text_features"),
-        "dates": table.get("dates"),
         "missing": reading.get("missing", "refuse"),
     }
 
@@ -180,87 +304,23 @@ def check_label(y: Array, label: str | None, *, is_table: bool) -> list[str]:
     return [f"{holds}, and each becomes a class. If they are a quantity, cut it into a few classes first."]
 
 
-def rare_class(y: Array) -> list[str]:
-    """Return a remark on the rarest class, if it is rare, with the remedy."""
-    values, rows = np.unique(y, return_counts=True)
-    share = float(rows.min()) / len(y)
-    if len(values) < 2 or share >= min(_RARE, 0.5 / len(values)):
-        return []
-    return [
-        f"Only {percent(share)} of the rows are {str(values[rows.argmin()])!r}, so the error says little about them: "
-        "--class-weight balanced gives them more weight."
-    ]
-
-
-def remarks_on_columns(X: RowsLike) -> list[str]:
-    """Return remarks on columns that number the rows."""
+def remarks_on(rows: LabelledRows, *, weighed: bool, dropped: bool = True) -> list[str]:
+    """Return remarks on rows left out, columns that number the rows, and a rare class that is not ``weighed``."""
     from votron._util.frames import floats_of, kind_of
 
-    if not hasattr(X, "columns") or len(X) < _MANY:
-        return []
     remarks = []
-    for name in X.columns:
-        if kind_of(X[name]) == "number":
-            values = floats_of(X[name])
+    if dropped and rows.examples.dropped:
+        remarks.append(f"Left out: {left_out(rows.examples.dropped, rows.examples.unlabelled)}.")
+    for name in rows.X.columns if hasattr(rows.X, "columns") and len(rows.X) >= _MANY else ():
+        if kind_of(rows.X[name]) == "number":
+            values = floats_of(rows.X[name])
             if (np.diff(values) > 0).all() and (values == np.rint(values)).all():
                 remarks.append(f"The column {name!r} numbers the rows: --drop {shlex.quote(name)} leaves it out.")
+    labels, counts = np.unique(rows.y, return_counts=True)
+    share = float(counts.min()) / len(rows.y)
+    if not weighed and len(labels) > 1 and share < min(_RARE, 0.5 / len(labels)):
+        remarks.append(
+            f"Only {percent(share)} of the rows are {str(labels[counts.argmin()])!r}, so the error says little about "
+            "them: --class-weight balanced gives them more weight."
+        )
     return remarks
-
-
-# -- provenance -------------------------------------------------------------------------------------------------------
-
-
-def provenance_of(
-    path: str, data: Examples, rows: int, command: str, reading: Mapping[str, Any], table: Mapping[str, Any]
-) -> Params:
-    """Return how a model was made: the command, when, with which versions, from which data, and how they were read."""
-    found = {name: getattr(data, name, None) for name in KEPT}  # as it was found to be
-    read = {**found, **reading_options(reading, table)}
-    if reading.get("missing") in STRATEGIES:
-        read["missing"] = reading["missing"]
-    digest = file_digest(path)
-    return {
-        "votron": __version__,
-        "python": platform.python_version(),
-        "numpy": version("numpy"),
-        "scikit-learn": version("scikit-learn"),
-        "created": utc_now(),
-        "command": command,
-        "reading": {
-            name: list(value) if isinstance(value := read[name], tuple) else value
-            for name in RECORDED
-            if read.get(name) is not None
-        },
-        "data": {"name": base_name(path), "format": data.format, "rows": rows}
-        | ({} if digest is None else {"sha256": digest}),
-        "label": data.label,
-    }
-
-
-def file_digest(path: str) -> str | None:
-    """Return the SHA-256 of a file; None for what is not a file."""
-    if not os.path.isfile(path):
-        return None
-    about = os.stat(path)
-    return _digest_of(path, about.st_size, about.st_mtime_ns)
-
-
-@functools.lru_cache(maxsize=4)
-def _digest_of(path: str, size: int, changed: int) -> str:
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def missing_by_column(X: RowsLike) -> dict[str, int]:
-    """Return how many rows lack each column that some lack."""
-    from votron._util.frames import empty_cells
-
-    counts = {name: int(np.count_nonzero(empty_cells(X[name]))) for name in getattr(X, "columns", ())}
-    return {name: n for name, n in counts.items() if n}
-
-
-def some_missing(X: RowsLike) -> NDArray[np.bool_]:
-    """Tell which rows of a table lack a value."""
-    from votron._util.frames import empty_cells
-
-    return np.asarray(np.any([empty_cells(X[name]) for name in X.columns], axis=0))

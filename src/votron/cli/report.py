@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import click
@@ -11,11 +10,10 @@ from votron._util.progress import Progress
 from votron._util.text import rounded_bytes
 from votron._util.types import Params
 from votron.cli import options
-from votron.cli.command import command, option
-from votron.cli.models import SavedModel, examples_to_evaluate, load_model
-from votron.cli.output import Notes, check_output, print_json, writing
-from votron.cli.reading import base_name, file_digest, left_out
-from votron.errors import VotronError
+from votron.cli.command import NewFile, command, option
+from votron.cli.models import SavedModel, examples_to_evaluate, file_digest, load_model
+from votron.cli.output import Output, writing
+from votron.cli.reading import base_name
 
 _LARGE = 2_000_000
 """Bytes of a page that are remarked upon."""
@@ -30,10 +28,10 @@ _LARGE = 2_000_000
 )
 @options.model
 @options.data
-@options.output(required=True, help="File for the page, such as report.html; - for standard output.")
-@option("--title", metavar="TEXT", help="Heading of the page (default: the names of MODEL and DATA).")
+@options.output("File for the page, such as report.html; - for standard output.", NewFile(dash=True), required=True)
+@option("--title", "TEXT", "Heading of the page (default: the names of MODEL and DATA).")
 @options.held_out
-@options.label(help="Column with the labels (default: as in training).")
+@options.label("Column with the labels (default: as in training).")
 @options.rule
 @options.confidence
 @options.common
@@ -52,9 +50,8 @@ def report(
     rule: str | None,
     normalize_vectors: bool,
     confidence: float,
-    as_json: bool,
-    quiet: bool,
     reading: Params,
+    out: Output,
 ) -> None:
     """Write what a model does on labelled rows as one HTML page, without scripts, that needs no network.
 
@@ -64,18 +61,15 @@ def report(
     from votron.report.findings import Findings, Origin
     from votron.report.page import html, summary
 
-    check_output(output, inputs=[model, data])
-    if output == "-" and as_json:
+    if output == "-" and out.json:
         raise click.UsageError("--json and -o - both want standard output.")
-    saved, notes = load_model(model, data, rule=rule, normalize_vectors=normalize_vectors), Notes(quiet)
-    found = Findings(saved.model, confidence)
-    how = saved.reading(data, label, reading)
-    with Progress(None, notes.live, label="Predicting", erase=True) as progress:
-        for batch in examples_to_evaluate(saved, data, label, reading, how, notes, held_out):
+    saved = load_model(model, data, rule=rule, normalize_vectors=normalize_vectors)
+    found, manifest = Findings(saved.model, confidence), saved.manifest
+    assert manifest is not None
+    with Progress(None, out.live, label="Predicting", erase=True) as progress:
+        for batch in examples_to_evaluate(saved, data, label, reading, out, held_out=held_out):
             found.add(replace(batch, X=saved.prepared(batch.X)))
             progress.update(found.counts.n, f"{found.counts.n:,} rows")
-    if not found.counts.n:
-        raise VotronError(f"There are no rows in {data!r} to report on.")
     digest, trained_on = file_digest(data), saved.is_training_data(data, reading.get("part"))
     origin = Origin(
         title or f"{base_name(model)} on {base_name(data)}",
@@ -83,35 +77,31 @@ def report(
         data=base_name(data),
         command=command_line,
         provenance=saved.provenance,
-        certificate=None if rule is not None else saved.manifest.certificate,  # which is not about another rule
+        certificate=None if rule is not None else manifest.certificate,  # which is not about another rule
         files={
-            "size": rounded_bytes(saved.manifest.n_bytes),
-            "Model": f"{base_name(model)}, SHA-256 {saved.manifest.sha256}",
+            "size": rounded_bytes(manifest.n_bytes),
+            "Model": f"{base_name(model)}, SHA-256 {manifest.sha256}",
             "Data": base_name(data) if digest is None else f"{base_name(data)}, SHA-256 {digest}",
         },
-        notes=tuple(_notes(saved, trained_on, held_out)),
+        notes=_notes(saved, trained_on, held_out),
         trained_on=trained_on and not held_out,
     )
     content = html(found, origin).encode("utf-8")
     with writing(output) as file:
         file.write(content)
-    about, counts = found.description, found.counts
-    if about.dropped:
-        notes(f"Left out: {left_out(about.dropped, about.unlabelled)}.")
-    if as_json:
+    counts, size = found.counts, rounded_bytes(len(content))
+    if out.json:
         numbers = {"error": counts.error, "wrong": counts.wrong, "rows": counts.n}
-        print_json({"file": output, "bytes": len(content), **numbers, "interval": counts.interval(confidence)})
+        out.show({"file": output, "bytes": len(content), **numbers, "interval": counts.interval(confidence)}, "")
     elif output != "-":
-        notes(f"{output}, {rounded_bytes(len(content))}: {summary(found, origin)}")
+        out.note(f"{output}, {size}: {summary(found, origin)}")
     if len(content) > _LARGE:
-        notes(f"The page takes {rounded_bytes(len(content))}, most of it pictures of rows.")
+        out.note(f"The page takes {size}, most of it pictures of rows.")
 
 
-def _notes(saved: SavedModel, trained_on: bool, held_out: bool) -> Iterator[str]:
-    """Yield what readers should know: whether the model was trained on these rows."""
-    share = saved.said("test").get("fraction")
+def _notes(saved: SavedModel, trained_on: bool, held_out: bool) -> tuple[str, ...]:
+    """Return what readers should know: whether the model was trained on these rows."""
     if held_out:
-        yield "The rows are those that were held out, and not used for training."
-    elif trained_on:
-        some = f"{100 * (1 - share):.3g} % of these rows" if isinstance(share, float) else "these rows"
-        yield f"The model was trained on {some}: on new rows it errs more often than here."
+        return ("The rows are those that were held out, and not used for training.",)
+    some = "these rows" if saved.split is None else f"{100 * (1 - saved.split[0]):.3g} % of these rows"
+    return (f"The model was trained on {some}: on new rows it errs more often than here.",) if trained_on else ()

@@ -12,8 +12,8 @@ import click
 
 from votron._util.text_tables import wants_colour
 from votron.cli import options
-from votron.cli.command import command, option
-from votron.cli.output import Notes
+from votron.cli.command import command, flag, option
+from votron.cli.output import Output
 from votron.errors import VotronError
 from votron.papers.settings import WHAT, Settings, parse_degrees
 
@@ -28,20 +28,20 @@ from votron.papers.settings import WHAT, Settings, parse_degrees
     ],
 )
 @click.argument("what", metavar="[WHAT]...", nargs=-1, type=click.Choice(["all", *WHAT]))
-@option("--data", metavar="DATA", default="digits", help="digits, mnist, fashion or a folder of IDX files (digits).")
-@option("--permutations", metavar="N", type=options.COUNT, default=10, help="Runs per degree, averaged (default: 10).")
+@option("--data", "DATA", "digits, mnist, fashion or a folder of IDX files (default: digits).", default="digits")
+@option("--permutations", "N", "Runs per degree, averaged (default: 10).", options.COUNT, default=10)
 @option(
     "--epochs",
-    metavar="T",
-    type=click.FloatRange(0, 1000, min_open=True),
+    "T",
+    "Passes over the data; degree 1 stops at 10 (default: 30).",
+    click.FloatRange(0, 1000, min_open=True),
     default=30.0,
-    help="Passes over the data; degree 1 stops at 10 (default: 30).",
 )
-@option("--degrees", metavar="D", default="1-6", help="Degrees of (1 + x.z)^d, such as 4 or 2,4-5 (default: 1-6).")
-@option("--out", metavar="DIR", type=click.Path(), help="Folder for report and runs (default: reports/DATA).")
-@option("--jobs", metavar="N", type=options.COUNT, help="Runs at a time (default: as processors and memory allow).")
-@option("--dask", metavar="ADDRESS|local[:N]", help="Run on the workers of a Dask cluster, or on N processes here.")
-@option("--resume", is_flag=True, help="Continue from finished runs in DIR, which is the default.")
+@option("--degrees", "D", "Degrees of (1 + x.z)^d, such as 4 or 2,4-5 (default: 1-6).", default="1-6")
+@option("--out folder", "DIR", "Folder for report and runs (default: reports/DATA).", click.Path())
+@option("--jobs", "N", "Runs at a time (default: as processors and memory allow).", options.COUNT)
+@option("--dask", "ADDRESS|local[:N]", "Run on the workers of a Dask cluster, or on N processes here.")
+@flag("--resume", "Continue from finished runs in DIR, which is the default.")
 @options.quiet
 @click.pass_obj
 def reproduce(
@@ -51,11 +51,11 @@ def reproduce(
     permutations: int,
     epochs: float,
     degrees: str,
-    out: str | None,
+    folder: str | None,
     jobs: int | None,
     dask: str | None,
     resume: bool,
-    quiet: bool,
+    out: Output,
 ) -> None:
     """Run the papers' experiments, print our results beside the published ones, and write a report.
 
@@ -70,18 +70,17 @@ def reproduce(
     from votron.papers import report
     from votron.papers.reproduce import reproduce as run
 
-    notes = Notes(quiet)
     images = load_image_set(data)
-    folder = Path("reports") / images.name if out is None else Path(out)
-    if folder.exists() and not folder.is_dir():
-        raise VotronError(f"--out must be a folder. Got the file {folder} instead.")
-    folder.mkdir(parents=True, exist_ok=True)
-    if not os.access(folder, os.W_OK):
-        raise VotronError(f"Cannot write to {folder}: choose another folder with --out.")
-    with nullcontext() if dask is None else cluster(dask, notes) as client:
-        made = run(settings, images, folder / "runs", command=command_line, client=client, quiet=quiet)
-    written = report.write(made, folder)
-    if not quiet:
+    place = Path("reports") / images.name if folder is None else Path(folder)
+    if place.exists() and not place.is_dir():
+        raise VotronError(f"--out must be a folder. Got the file {place} instead.")
+    place.mkdir(parents=True, exist_ok=True)
+    if not os.access(place, os.W_OK):
+        raise VotronError(f"Cannot write to {place}: choose another folder with --out.")
+    with nullcontext() if dask is None else cluster(dask, out) as client:
+        made = run(settings, images, place / "runs", command=command_line, client=client, quiet=out.quiet)
+    written = report.write(made, place)
+    if not out.quiet:
         print(made.as_text(colour=wants_colour(sys.stdout)))
         print("Figures: " + ", ".join(sorted(path.name for path in written if path.suffix == ".svg")))
-    print(f"Report: {folder / 'report.html'}")
+    print(f"Report: {place / 'report.html'}")

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
-from sklearn.base import clone
 
 from votron._util.frames import plain_labels
 from votron._util.pipelines import classifier_of, weighs_classes
-from votron._util.text import counted, duration, first_of, percent, percent_range, rounded_bytes
+from votron._util.text import counted, first_of, percent, percent_range, rounded_bytes
 from votron._util.types import Array, Estimator, Params, RowsLike
-from votron.cli.output import Notes
-from votron.cli.reading import base_name
-from votron.cli.weights import WeightColumn
-from votron.estimators._watching import announcing_long_work
+from votron.cli.output import Output
+from votron.cli.reading import LabelledRows, WeightColumn, base_name, reading_options
 from votron.evaluate.confusion import Confusion, beside_majority, rarest_in_words
 
 if TYPE_CHECKING:
@@ -31,8 +27,6 @@ _SAMPLE = 2000
 """Rows for that look."""
 _FEWEST_ROWS, _HIGH_ERROR = 100, 0.1
 """Rows from which, and training error above which, a remark names what may help."""
-_BESIDE_ERROR = ("on", "majority", "balanced_accuracy", "rarest")
-"""What `errors_of` returns that model files do without."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,9 +45,6 @@ class Job:
     score: str
     resume: str | None
     keep_names: str | None
-    as_json: bool
-    quiet: bool
-    verbose: bool
     stream: bool
     passes: int | None
     batch: int | None
@@ -63,6 +54,12 @@ class Job:
     params: Params
     reading: Params
     table: Params
+    out: Output
+
+    @property
+    def options(self) -> Params:
+        """How to read the data."""
+        return reading_options(self.reading, self.table, self.label)
 
     @property
     def share(self) -> float | None:
@@ -77,31 +74,28 @@ class Job:
             raise click.UsageError("--test must be a file with --stream and --dask.")
         return share
 
-    @property
-    def labels(self) -> Params:
-        """Where the labels are, as `votron.data.read_examples` takes it."""
-        return {} if self.label is None else {"label": self.label}
-
 
 @dataclass
 class Trained:
     """A model, and what there is to say of it."""
 
     model: Estimator
-    data: Examples
+    examples: Examples
     """The examples, or the last batch of them: their format and label."""
-    rows: int
+    n_read: int
+    n_rows: int
     seconds: float
-    error: Params = field(default_factory=dict)
+    column: WeightColumn | None = None
+    rows: LabelledRows | None = None
+    """The rows that were trained on, where they are in memory."""
+    held: LabelledRows | None = None
     provenance: Params = field(default_factory=dict)
+    error: Params = field(default_factory=dict)
     certificate: Any = None
     remarks: dict[str, str] = field(default_factory=dict)
     tried: str = ""
     """The settings that --tune tried, as a table."""
     tuning: Params | None = None
-    weights: WeightColumn | None = None
-    curve: Any = None
-    """The errors of the rules over time, for --curve."""
 
     @property
     def estimator(self) -> Any:
@@ -109,10 +103,7 @@ class Trained:
         return classifier_of(self.model)
 
 
-# -- before -----------------------------------------------------------------------------------------------------------
-
-
-def check_parameters_of(name: str, params: Mapping[str, Any]) -> Any:
+def estimator_of(name: str, params: Params) -> Any:
     """Return the estimator with the parameters that were typed, checked; the seed only if it takes one."""
     from votron.estimators import ESTIMATORS
     from votron.kernels import KERNELS
@@ -135,74 +126,74 @@ def check_parameters_of(name: str, params: Mapping[str, Any]) -> Any:
     return estimator
 
 
-def long_work(notes: Notes, estimator: Estimator) -> AbstractContextManager[None]:
-    """Have it said how long training takes, if that is long."""
-    helps = "`--estimator averaged` takes seconds as a rule" if hasattr(estimator, "kernel") else "fewer --epochs help"
-
-    def say(low: float, high: float) -> None:
-        notes(f"Training takes about {duration(low)} to {duration(high)} more; {helps}.")
-
-    return announcing_long_work(estimator, say)
-
-
-# -- errors -----------------------------------------------------------------------------------------------------------
+def fit(model: Estimator, rows: LabelledRows) -> None:
+    """Train, with weights if rows have any; Ctrl-C ends a search with the best so far."""
+    name = "model__sample_weight" if hasattr(model, "steps") else "sample_weight"
+    try:
+        model.fit(rows.X, rows.y, **({} if rows.weights is None else {name: rows.weights}))
+    except KeyboardInterrupt:
+        if getattr(classifier_of(model), "stopped_", "") != "interrupted":
+            raise
 
 
-def errors_of(model: Estimator, batches: Iterable[tuple[Any, Any]], *, on: str) -> Params:
-    """Return how often a model errs on batches of rows, with an interval unless they are those of training."""
+# -- errors and remarks -----------------------------------------------------------------------------------------------
+
+
+def errors_of(model: Estimator, batches: Iterable[tuple[RowsLike, Array]]) -> Params:
+    """Return how often a model errs on batches of rows."""
     counts = Confusion()
     for X, y in batches:
         counts.add(np.asarray(y), np.asarray(model.predict(X)))
-    found: Params = {"on": on, "wrong": counts.wrong, "rows": counts.n, "error": counts.error}
-    found |= {} if on == "training" else {"interval": list(counts.interval())}
     means = counts.means(counts.labels(plain_labels(classifier_of(model).classes_)))
-    balanced = {"balanced_accuracy": means["balanced_accuracy"]}
-    return found | {"majority": counts.majority, **balanced, "rarest": counts.rarest}
+    return {
+        "wrong": counts.wrong,
+        "rows": counts.n,
+        "error": counts.error,
+        "interval": list(counts.interval()),
+        "majority": counts.majority,
+        "balanced_accuracy": means["balanced_accuracy"],
+        "rarest": counts.rarest,
+    }
 
 
-def kept_error(error: Mapping[str, Any]) -> Params:
-    """Return the errors on test data that a model file keeps."""
-    return {name: value for name, value in error.items() if name not in _BESIDE_ERROR}
-
-
-def faster_linear(model: Estimator, X: RowsLike, y: Array, seconds: float, seed: int) -> list[str]:
+def faster_linear(model: Estimator, rows: LabelledRows, seconds: float, seed: int) -> list[str]:
     """Return a remark if a linear model errs as rarely on held-out rows of a sample, in a fraction of the time."""
+    from sklearn.base import clone
+
     from votron.estimators import AveragedPerceptronClassifier, held_out_split
 
-    estimator = classifier_of(model)
+    estimator, n = classifier_of(model), len(rows.y)
     if seconds < _LONG or getattr(estimator, "kernel", "linear") == "linear":
         return []
-    n, rows = len(y), np.sort(np.random.RandomState(seed).permutation(len(y))[:_SAMPLE])
-    X, y = X[rows], y[rows]
-    if np.unique(y, return_counts=True)[1].min() < 2:
+    rows = rows.take(np.sort(np.random.RandomState(seed).permutation(n)[:_SAMPLE]))
+    if np.unique(rows.y, return_counts=True)[1].min() < 2:
         return []
-    kept, held = held_out_split(y, len(y) // 4, seed, every_class_trained=True)
-    found = []
+    kept, held = map(rows.take, held_out_split(rows.y, len(rows.y) // 4, seed, every_class_trained=True))
+    errors = []
     for each in (clone(estimator), AveragedPerceptronClassifier(random_state=seed)):
         start = time.monotonic()
         tried = type(model)([*clone(model).steps[:-1], ("model", each)]) if hasattr(model, "steps") else each
-        found.append(int((np.asarray(tried.fit(X[kept], y[kept]).predict(X[held])) != y[held]).sum()))
-        on_all = (time.monotonic() - start) * n / len(kept)
-    kernel_wrong, wrong = found
-    if wrong > kernel_wrong or 2 * on_all > seconds:
+        errors.append(float(np.mean(tried.fit(kept.X, kept.y).predict(held.X) != held.y)))
+        on_all = (time.monotonic() - start) * n / len(kept.y)
+    if errors[1] > errors[0] or 2 * on_all > seconds:
         return []
     return [
-        f"On {len(held):,} held-out rows of a sample, --estimator averaged errs as rarely "
-        f"({percent(wrong / len(held))}, against {percent(kernel_wrong / len(held))}), and trains much faster."
+        f"On {len(held.y):,} held-out rows of a sample, --estimator averaged errs as rarely "
+        f"({percent(errors[1])}, against {percent(errors[0])}), and trains much faster."
     ]
 
 
 def many_mistakes(trained: Trained) -> list[str]:
     """Return what may help a model that errs on many of its training rows."""
-    error, estimator = trained.error, trained.estimator
+    error = trained.error
     if error.get("on") != "training" or error["rows"] < _FEWEST_ROWS or error["error"] <= _HIGH_ERROR:
         return []
-    begin = f"The model errs on {percent(error['error'])} of the rows that it was trained on"
+    helps = ": `votron train --tune` looks for better parameters"
     if trained.tuning is not None:
-        return [f"{begin}, with the best parameters that were tried: other features may help."]
-    if not hasattr(estimator, "kernel"):
-        return [f"{begin}: --estimator voted, with a kernel, may help."]
-    return [f"{begin}: `votron train --tune` looks for better parameters."]
+        helps = ", with the best parameters that were tried: other features may help"
+    elif not hasattr(trained.estimator, "kernel"):
+        helps = ": --estimator voted, with a kernel, may help"
+    return [f"The model errs on {percent(error['error'])} of the rows that it was trained on{helps}."]
 
 
 # -- the summary ------------------------------------------------------------------------------------------------------
@@ -210,32 +201,38 @@ def many_mistakes(trained: Trained) -> list[str]:
 
 def summary(job: Job, trained: Trained, size: int) -> dict[str, str]:
     """Return the summary as names and values; --verbose has the rest."""
-    estimator, error = trained.estimator, trained.error
+    estimator = trained.estimator
     classes = list(map(str, estimator.classes_.tolist()))
     features = counted(int(estimator.n_features_in_), "feature")
     words = {
-        "data": f"{base_name(job.data)}: {counted(trained.rows, 'row')}, {features}",
+        "data": f"{base_name(job.data)}: {counted(trained.n_rows, 'row')}, {features}",
         "classes": f"{len(classes)}: {first_of(classes, 10)}",
         "estimator": f"{job.estimator} ({type(estimator).__name__})",
-        **weights_words("" if trained.weights is None else trained.weights.words, estimator),
+        **weights_words("" if trained.column is None else trained.column.words, estimator),
         **_training_words(estimator, (trained.provenance.get("test") or {}).get("seed")),
+        **_error_words(trained),
+        "seconds": f"{trained.seconds:.2f}",
     }
     if job.stream:
         words["epochs"] = counted(job.passes or 1, "pass", "passes")  # the classifier counts calls, one a batch
-    if error:
-        wrong = f"{percent(error['error'])}, {error['wrong']:,} of {counted(error['rows'], 'row')}"
-        interval = f"; 95 % interval {percent_range(error['interval'])}" if "interval" in error else ""
-        words[f"{error['on']} error"] = wrong + interval
-        rarest = rarest_in_words(error["rarest"], weighed=weighs_classes(estimator, trained.provenance))
-        words["majority"] = beside_majority(error["wrong"], error["majority"], by_error=bool(rarest))
-        if rarest:
-            words["rarest"] = f"{rarest}; balanced accuracy {percent(error['balanced_accuracy'])}"
-    words["seconds"] = f"{trained.seconds:.2f}"
-    if job.verbose:
+    if job.out.verbose:
         words |= {name: str(value) for name, value in estimator.get_params().items() if name != "verbose"}
-    words |= trained.remarks
-    words["model"] = f"{'standard output' if job.output == '-' else job.output}, {rounded_bytes(size)}"
-    return words
+    name = "standard output" if job.output == "-" else job.output
+    return words | trained.remarks | {"model": f"{name}, {rounded_bytes(size)}"}
+
+
+def _error_words(trained: Trained) -> dict[str, str]:
+    error = trained.error
+    if not error:
+        return {}
+    wrong = f"{percent(error['error'])}, {error['wrong']:,} of {counted(error['rows'], 'row')}"
+    interval = f"; 95 % interval {percent_range(error['interval'])}" if error["on"] == "test" else ""
+    rarest = rarest_in_words(error["rarest"], weighed=weighs_classes(trained.estimator, trained.provenance))
+    words = {
+        f"{error['on']} error": wrong + interval,
+        "majority": beside_majority(error["wrong"], error["majority"], by_error=bool(rarest)),
+    }
+    return words | ({"rarest": f"{rarest}; balanced accuracy {percent(error['balanced_accuracy'])}"} if rarest else {})
 
 
 def weights_words(rows: str, estimator: Estimator) -> dict[str, str]:
@@ -246,10 +243,8 @@ def weights_words(rows: str, estimator: Estimator) -> dict[str, str]:
     return ({"weights": words} if words else {}) | ({"margins": _by_class(margin)} if isinstance(margin, dict) else {})
 
 
-def _by_class(values: Any) -> str:
-    if isinstance(values, dict):
-        return ",".join(f"{label}={value:g}" for label, value in values.items())
-    return str(values)
+def _by_class(values: str | Mapping[Any, float]) -> str:
+    return values if isinstance(values, str) else ",".join(f"{label}={value:g}" for label, value in values.items())
 
 
 def _training_words(estimator: Estimator, seed: int | None) -> dict[str, str]:
@@ -276,23 +271,22 @@ def _training_words(estimator: Estimator, seed: int | None) -> dict[str, str]:
 
 def document(job: Job, trained: Trained, size: int) -> Params:
     """Return the summary for machines."""
-    estimator = trained.estimator
-    params = {name: value for name, value in estimator.get_params().items() if name != "verbose"}
+    estimator, error = trained.estimator, trained.error
     found: Params = {
         "model": job.output,
         "bytes": size,
         "estimator": type(estimator).__name__,
-        "params": params,
+        "params": {name: value for name, value in estimator.get_params().items() if name != "verbose"},
         "classes": estimator.classes_,
-        "rows": trained.rows,
+        "rows": trained.n_rows,
         "features": int(estimator.n_features_in_),
         "seconds": trained.seconds,
-        f"{trained.error.get('on', 'training')}_error": trained.error or None,
+        f"{error.get('on', 'training')}_error": error or None,
         "certificate": None if trained.certificate is None else trained.certificate.to_dict(),
         "provenance": trained.provenance,
     }
     found |= {} if trained.tuning is None else {"tuned": trained.tuning}
-    found |= {} if trained.weights is None else {"sample_weight": trained.weights.facts}
+    found |= {} if trained.column is None else {"sample_weight": trained.column.facts}
     for name in ("n_mistakes_", "n_epochs_", "converged_"):
         if hasattr(estimator, name):
             found[name.rstrip("_").removeprefix("n_")] = getattr(estimator, name)

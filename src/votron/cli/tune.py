@@ -7,66 +7,41 @@ import shlex
 import time
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 import numpy as np
-from numpy.typing import ArrayLike
 
 from votron._util.pipelines import classifier_of
 from votron._util.text import counted, duration, percent, rounded_bytes, rows_used
-from votron._util.types import Array, Estimator, Params, RowsLike
+from votron._util.types import Estimator, Params
 from votron.cli import options
-from votron.cli.command import NONE, command, option
-from votron.cli.models import save_model
-from votron.cli.output import Notes, check_named, check_output, print_json, printable, table, wrapped
+from votron.cli.command import NONE, NewFile, command, option, switch
+from votron.cli.models import provenance_of, save_model
+from votron.cli.output import Output, printable, table, wrapped
 from votron.cli.reading import (
+    LabelledRows,
+    WeightColumn,
     behind_encoder,
-    check_label,
+    by_label,
     encoder_for,
-    left_out,
     missing_by_column,
-    provenance_of,
-    rare_class,
-    read_labelled,
     reading_options,
-    remarks_on_columns,
+    remarks_on,
+    rows_to_train_on,
+    weight_column,
 )
-from votron.cli.weights import by_label, weight_column
-
-if TYPE_CHECKING:
-    from votron.cli.training import Job
+from votron.cli.training import Job, Trained, estimator_of, fit
 
 LISTS = {"kernel": "kernels", "degree": "degrees", "gamma": "gammas", "margin": "margins", "rule": "rules"}
 """Parameters of the classifier that the search has lists of, and what these are called."""
 _SAME = ("coef0", "normalize_kernel", "class_weight", "n_jobs", "memory_limit", "epochs")
 """Parameters that are the same for all settings."""
-MAX_ROWS = 20_000
-_SHOWN = 15
+_MAX_ROWS, _SHOWN = 20_000, 15
 
+_NUMBERS = options.Values(options.Number("scale", "auto"))
 
-class Values(click.ParamType):  # type: ignore[type-arg]
-    """Values separated by commas, of whole numbers also ranges such as 2-4."""
-
-    name = "values"
-
-    def __init__(self, kind: click.ParamType | None = None) -> None:  # type: ignore[type-arg]
-        self.kind = kind
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> list[Any]:
-        """Return the values."""
-        found: list[Any] = []
-        for part in filter(None, map(str.strip, value.split(","))):
-            low, _, high = part.partition("-")
-            if low.isdecimal() and high.isdecimal() and int(low) <= int(high) < int(low) + 1000:
-                found += range(int(low), int(high) + 1)
-            else:
-                plain = self.kind is None or part.startswith("scale*")
-                found.append(part if plain or self.kind is None else self.kind.convert(part, param, ctx))
-        return found or self.fail(f"must be values separated by commas. Got {value!r} instead.", param, ctx)
-
-
-_list = partial(option, metavar="V,V,...", group="Values to try", into="lists")
+_list = partial(option, group="Values to try", into="lists")
 _same = partial(option, group="The same for all settings", into="params")
 
 
@@ -79,41 +54,31 @@ _same = partial(option, group="The same for all settings", into="params")
     ],
 )
 @options.data
-@options.label(help="Column with the labels, as in `votron train`.")
-@options.output(help="Train the best setting on all rows, and write the model to this file.")
-@options.score(help="Score to choose by: accuracy, balanced_accuracy, f1 or auc (default: accuracy).")
-@option("--folds", metavar="N", type=click.IntRange(min=2), default=5, help="Number of folds (default: 5).")
-@option("--random-state", metavar="N", type=click.IntRange(min=0), default=0, help="Seed (default: 0).")
-@option(
-    "--max-rows",
-    metavar="N",
-    type=click.IntRange(min=4),
-    default=MAX_ROWS,
-    help="Search on at most this many rows, drawn at random (default: 20000).",
-)
+@options.label("Column with the labels, as in `votron train`.")
+@options.output("Train the best setting on all rows, and write the model to this file.", NewFile())
+@options.score
+@options.folds
+@options.seed
+@options.max_rows
 @option(
     "--max-seconds",
-    metavar="S",
-    type=options.SECONDS,
-    help="End in time, with the best so far; the training for -o is part of it (default: no limit).",
+    "S",
+    "End in time, with the best so far; the training for -o is part of it (default: no limit).",
+    options.SECONDS,
 )
-@option(
-    "--halving/--no-halving",
-    default=True,
-    help="Try settings on a part of the rows first, and go on with the best third (default: on).",
-)
-@option("--resume", metavar="FOLDER", type=options.FILE, help="Keep results in this folder, and go on from there.")
-@option("--sample-weight", metavar="COL", help="Column with weights of rows, which is not a feature.")
+@switch("halving", "Try settings on a part of the rows first, and go on with the best third (default: on).", True)
+@option("--resume", "FOLDER", "Keep results in this folder, and go on from there.", options.FILE)
+@options.sample_weight("Column with weights of rows, which is not a feature.")
 @options.common
 @options.verbose
-@_list("--kernels", type=Values(), help="Kernels (default: rbf).")
-@_list("--gammas", type=Values(options.Number("scale", "auto")), help="(default: scale*0.25,scale,scale*4, and on).")
-@_list("--degrees", type=Values(options.Number(whole=True)), help="Degrees of poly (default: 1,2,3, and on).")
-@_list("--margins", type=Values(options.Number()), help="Margins (default: 0.5,2, and on).")
-@_list("--rules", type=Values(), help="Rules (default: vote,average).")
-@_same("--epochs", metavar="X", type=options.SECONDS, help="Most passes (default: 32, and on to 128 and 512).")
-@_same("--coef0", metavar="X", type=options.Number(), help="Constant of the kernels (default: 1).")
-@_same("--normalize-kernel/--no-normalize-kernel", default=None, help="Normalise the kernel (default: off).")
+@_list("--kernels", "NAME,...", "Kernels (default: rbf).", options.Values())
+@_list("--gammas", "X,...", "Gammas (default: scale*0.25,scale,scale*4, and on).", _NUMBERS)
+@_list("--degrees", "N,...", "Degrees of poly, such as 2,4-5 (default: 1,2,3, and on).", options.Values(click.INT))
+@_list("--margins", "X,...", "Margins (default: 0.5,2, and on).", _NUMBERS)
+@_list("--rules", "NAME,...", "Rules (default: vote,average).", options.Values())
+@_same("--epochs", "X", "Most passes (default: 32, and on to 128 and 512).", options.SECONDS)
+@_same("--coef0", "X", "Constant of the kernels (default: 1).", options.Number())
+@switch("normalize-kernel", "Normalise the kernel (default: off).", group="The same for all settings", into="params")
 @options.class_weight
 @options.n_jobs
 @options.training_data
@@ -132,13 +97,11 @@ def tune(
     halving: bool,
     resume: str | None,
     sample_weight: str | None,
-    as_json: bool,
-    quiet: bool,
-    verbose: bool,
-    lists: dict[str, list[Any]],
+    lists: dict[str, list[object]],
     params: Params,
     reading: Params,
     table: Params,
+    out: Output,
 ) -> None:
     """Choose parameters of the voted perceptron by cross-validation.
 
@@ -146,79 +109,61 @@ def tune(
     is the same search. The table is ordered by `steady`, the score averaged with those of neighbouring epochs, gammas,
     degrees and margins. Other estimators are searched in Python, with scikit-learn's GridSearchCV.
     """
-    notes = Notes(quiet)
-    check_named(output, "-o")
-    check_output(output, inputs=[data])
     _check_lists(lists)
-    search = new_search(
-        folds,
-        random_state,
-        notes,
-        scoring=score,
-        max_rows=max_rows,
-        time_limit=max_seconds,
-        halving=halving,
-        resume=resume,
-        refit=output is not None,
-        **lists,
-        **params,
-    )
+    how = {"scoring": score, "max_rows": max_rows, "time_limit": max_seconds, "halving": halving, "resume": resume}
+    search = _new_search(folds, random_state, out, **how, refit=output is not None, **lists, **params)
     column = weight_column(sample_weight, search)
-    examples, y = read_labelled(data, **reading_options(reading, table) | ({} if label is None else {"label": label}))
-    notes(*check_label(y, examples.label, is_table=examples.columns is not None))
-    search.set_params(**by_label({k: v for k, v in params.items() if isinstance(v, dict)}, y))
-    X, weights = examples.X, None
-    if column is not None:
-        X, kept, weights = column.split(examples)
-        column.check_some()
-        y = y[kept]
-    notes(*examples.notes, *remarks_on_columns(X))
-    if "class_weight" not in params and score == "accuracy":
-        notes(*rare_class(y))
-    if examples.dropped:
-        notes(f"Left out: {left_out(examples.dropped, examples.unlabelled)}.")
-    start = time.monotonic()
-    model = behind_encoder(encoder_for("voted", examples, X, reading, table), search)
-    fit_search(model, X, y, weights)
+    rows = rows_to_train_on(data, reading_options(reading, table, label), column, out)
+    out.note(*remarks_on(rows, weighed="class_weight" in params or score != "accuracy"))
+    search.set_params(**by_label(params, rows.y))
+    start, n = time.monotonic(), len(rows.y)
+    model = behind_encoder(encoder_for("voted", rows, reading, table), search)
+    fit(model, rows)
     seconds, size = time.monotonic() - start, 0
     if output is not None:
-        made = provenance_of(data, examples, examples.n_rows, command_line, reading, table)
-        made |= {"tuned": facts_of(search), "missing": missing_by_column(X)}
+        made = provenance_of(data, rows.examples, rows.examples.n_rows, command_line, reading, table)
+        made |= {"tuned": _facts(search), "missing": missing_by_column(rows.X)}
         made |= {} if column is None else {"sample_weight": column.facts}
-        size = save_model(with_best(model), output, made)
-    settings = settings_of(search)
-    if as_json:
-        skipped = [{"params": setting, "reason": why} for setting, why in search.skipped_]
-        facts = {"rows": len(y), "seconds": seconds, "skipped": skipped, "table": settings}
-        facts["model"] = None if output is None else {"file": output, "bytes": size}
-        print_json({"best": search.best_params_, **facts_of(search), **facts})
-        return
-    print(f"{tried_words(search)}, {folds} folds of {rows_used(min(len(y), max_rows), len(y))}, {duration(seconds)}\n")
-    print(settings_table(settings, len(settings) if verbose else _SHOWN))
-    for setting, why in search.skipped_ if verbose else ():
-        print(wrapped(f"Left out: {setting_words(setting)}: {why}"))
-    print(f"\nThe best: {setting_words(search.best_params_)}")
+        size = save_model(_with_best(model), output, made)
+    settings = _settings(search)
+    facts = {
+        "best": search.best_params_,
+        **_facts(search),
+        "rows": n,
+        "seconds": seconds,
+        "skipped": [{"params": setting, "reason": why} for setting, why in search.skipped_],
+        "table": settings,
+        "model": None if output is None else {"file": output, "bytes": size},
+    }
+    lines = [f"{_tried(search)}, {folds} folds of {rows_used(min(n, max_rows), n)}, {duration(seconds)}\n"]
+    lines.append(_table(settings, len(settings) if out.verbose else _SHOWN))
+    for setting, why in search.skipped_ if out.verbose else ():
+        lines.append(wrapped(f"Left out: {_in_words(setting)}: {why}"))
+    lines.append(f"\nThe best: {_in_words(search.best_params_)}")
     if output is None:
-        print(printable(f"To train it: votron train {shlex.quote(data)} {as_options(search.best_params_)} ..."))
+        best = " ".join(f"--{name.replace('_', '-')} {value}" for name, value in search.best_params_.items())
+        lines.append(printable(f"To train it: votron train {shlex.quote(data)} {best} ..."))
     else:
-        print(printable(f"Trained on all {len(y):,} rows: {output}, {rounded_bytes(size)}"))
+        lines.append(printable(f"Trained on all {n:,} rows: {output}, {rounded_bytes(size)}"))
+    out.show(facts, "\n".join(lines))
 
 
 # -- the search -------------------------------------------------------------------------------------------------------
 
 
-def new_search(folds: int, seed: int, notes: Notes, **settings: Any) -> Any:
-    """Return the search."""
+def _new_search(folds: int, seed: int, out: Output, **settings: Any) -> Any:
     from sklearn.model_selection import StratifiedKFold
 
     from votron import VotedPerceptronClassifierCV
 
     splitter = StratifiedKFold(folds, shuffle=True, random_state=seed)
-    return VotedPerceptronClassifierCV(cv=splitter, random_state=seed, verbose=int(notes.live), **settings)
+    return VotedPerceptronClassifierCV(cv=splitter, random_state=seed, verbose=int(out.live), **settings)
 
 
-def search_for_training(job: Job, params: Mapping[str, Any], seed: int, notes: Notes) -> Any:
-    """Return the search of `votron train --tune`: what was typed is not searched."""
+def tuned(
+    job: Job, params: Params, seed: int, rows: LabelledRows, encoder: Estimator, column: WeightColumn | None
+) -> Trained:
+    """Train the best setting for `votron train --tune`: what was typed is not searched."""
     if job.estimator != "voted":
         raise click.UsageError(
             f"--tune is for --estimator voted. Search {job.estimator} in Python with scikit-learn's GridSearchCV, as "
@@ -233,46 +178,46 @@ def search_for_training(job: Job, params: Mapping[str, Any], seed: int, notes: N
             raise click.UsageError(f"--{name.replace('_', '-')}{typed} does not go with --tune.")
         given[LISTS.get(name, name)] = [value] if name in LISTS else value
     limit = None if job.tune is None or math.isinf(job.tune) else job.tune
-    settings = {"scoring": job.score, "max_rows": MAX_ROWS, "time_limit": limit, "resume": job.resume}
-    return new_search(5, seed, notes, **settings, **given)
+    how = {"scoring": job.score, "max_rows": _MAX_ROWS, "time_limit": limit, "resume": job.resume}
+    search, start = _new_search(5, seed, job.out, **how, **given), time.monotonic()
+    model = behind_encoder(encoder, search)
+    fit(model, rows)
+    seconds, facts, settings = time.monotonic() - start, _facts(search), _settings(search)
+    trained = Trained(_with_best(model), rows.examples, rows.examples.n_rows, len(rows.y), seconds, column, rows)
+    trained.provenance["tuned"], trained.tuning = facts, facts | {"table": settings}
+    score = f"{facts['scoring']} {percent(search.best_score_)}"
+    best = _in_words(search.best_params_)
+    trained.remarks["tuned"] = f"{_tried(search)}, 5 folds, {duration(seconds)}; {score} with {best}"
+    trained.tried = _table(settings, 10)
+    return trained
 
 
-def fit_search(model: Estimator, X: RowsLike, y: Array, weights: ArrayLike | None) -> None:
-    """Run a search, which may stand after an encoder; Ctrl-C ends it with the best so far."""
-    name = "model__sample_weight" if hasattr(model, "steps") else "sample_weight"
-    try:
-        model.fit(X, y, **({} if weights is None else {name: weights}))
-    except KeyboardInterrupt:
-        if getattr(classifier_of(model), "stopped_", "") != "interrupted":
-            raise
-
-
-def with_best(model: Estimator) -> Any:
+def _with_best(model: Estimator) -> Any:
     """Return the model with the best classifier in place of the search."""
     best = classifier_of(model).best_estimator_
+    best.set_params(verbose=0)  # whoever opens the file has another terminal
     if not hasattr(model, "steps"):
         return best
     model.steps[-1] = ("model", best)
     return model
 
 
-def _check_lists(lists: Mapping[str, list[Any]]) -> None:
+def _check_lists(lists: Mapping[str, Sequence[object]]) -> None:
     """Refuse values that the classifier refuses, and those that no kernel of the search reads, before the work."""
-    from votron.cli.training import check_parameters_of
     from votron.kernels import KERNELS
 
     kernels = lists.get("kernels", ["rbf"])
     for name, several in LISTS.items():
         for value in lists.get(several, ()):
             if not str(value).startswith("scale*"):
-                check_parameters_of("voted", {name: value} | ({"kernel": "poly"} if name == "degree" else {}))
+                estimator_of("voted", {name: value} | ({"kernel": "poly"} if name == "degree" else {}))
         readers = [kernel for kernel, cls in KERNELS.items() if name in cls.parameters()]
         if several in lists and readers and not set(readers) & set(kernels):
-            raise click.UsageError(f"--{several} is not for --kernels {','.join(kernels)}: add --kernels {readers[0]}.")
+            listed = ",".join(map(str, kernels))
+            raise click.UsageError(f"--{several} is not for --kernels {listed}: add --kernels {readers[0]}.")
 
 
-def facts_of(search: Any) -> Params:
-    """Return what there is to say of a search beside its table."""
+def _facts(search: Estimator) -> Params:
     return {
         "folds": search.n_splits_,
         "settings": search.n_settings_,
@@ -282,7 +227,7 @@ def facts_of(search: Any) -> Params:
     }
 
 
-def settings_of(search: Any) -> list[Params]:
+def _settings(search: Estimator) -> list[Params]:
     """Return the settings, the best first, each at its best moment, by its best rule and on the most rows."""
     results, n_folds = search.cv_results_, search.n_splits_
     found: dict[str, Params] = {}
@@ -303,47 +248,27 @@ def settings_of(search: Any) -> list[Params]:
 # -- as text ----------------------------------------------------------------------------------------------------------
 
 
-def tried_words(search: Any) -> str:
-    """Return how many settings were tried, and why no more."""
+def _tried(search: Estimator) -> str:
     return f"{counted(search.n_settings_, 'setting')} tried" + (f" ({search.stopped_})" if search.stopped_ else "")
 
 
-def settings_table(settings: Sequence[Mapping[str, Any]], n: int) -> str:
-    """Return the best ``n`` settings as a table, the best first."""
+def _table(settings: Sequence[Params], n: int) -> str:
+    """Return the best ``n`` settings as a table."""
     several = len({each["rows"] for each in settings[:n]}) > 1
     cells = [["kernel", "margin", "epochs", "rule", "score", "±", "steady", *["rows"] * several, "fit s"]]
     for each in settings[:n]:
         kernel = " ".join(_shown(each[name]) for name in ("kernel", "degree", "gamma") if name in each)
         own = [_shown(each[name]) for name in ("margin", "epochs", "rule")]
-        numbers = [
-            percent(each["score"]),
-            percent(each["standard_error"]),
-            percent(each["steady_score"]),
-            *[f"{each['rows']:,}"] * several,
-        ]
-        cells.append([kernel, *own, *numbers, f"{each['fit_seconds']:.1f}"])
+        numbers = [percent(each[name]) for name in ("score", "standard_error", "steady_score")]
+        cells.append([kernel, *own, *numbers, *[f"{each['rows']:,}"] * several, f"{each['fit_seconds']:.1f}"])
     more = len(settings) - n
-    rest = f"\n... and {counted(more, 'more setting')} (--verbose)" if more > 0 else ""
-    return table(cells, left=[0, 3]) + rest
+    return table(cells, left=[0, 3], more=counted(more, "more setting") if more > 0 else "")
 
 
-def setting_words(params: Mapping[str, Any]) -> str:
-    """Return parameters in a line."""
+def _in_words(params: Params) -> str:
     words = (f"{'' if name in ('kernel', 'rule') else f'{name} '}{_shown(each)}" for name, each in params.items())
     return ", ".join(words)
 
 
-def as_options(params: Mapping[str, Any]) -> str:
-    """Return parameters as options of `votron train`."""
-    return " ".join(f"--{name.replace('_', '-')} {value}" for name, value in params.items())
-
-
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
-
-
-def tuned_words(search: Any, seconds: float) -> str:
-    """Return in a line what was tried and found."""
-    score = f"{search.scoring or 'accuracy'} {percent(search.best_score_)}"
-    best = setting_words(search.best_params_)
-    return f"{tried_words(search)}, {search.n_splits_} folds, {duration(seconds)}; {score} with {best}"

@@ -29,8 +29,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from votron._loops import adatron as _loops
-from votron._util.arrays import chunks
-from votron._util.resources import Team, team
+from votron._util.resources import Team, chunks, team
 from votron._util.types import Array, Floats, Index, Rows
 from votron.blocks import ROWS_AT_ONCE
 from votron.engine.run import Watcher

@@ -17,8 +17,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from votron._loops import primal as _loops
-from votron._util.arrays import chunks
-from votron._util.resources import Team, available_memory, pieces
+from votron._util.resources import Team, available_memory, chunks, pieces
 from votron._util.types import Array, Floats, Index, Rows
 
 VALUES_AT_ONCE = 1 << 19

@@ -24,8 +24,8 @@ from votron.engine.run import Watcher
 from votron.kernels import Kernel
 from votron.products import Products
 from votron.record import MistakeRecord, labels_of
-from votron.rules import Vectors, row_draws
-from votron.rules.scan import BlockScan, Choice, Plan, Ready
+from votron.rules import Vectors
+from votron.rules.scan import BlockScan, Choice, Plan, Ready, row_draws
 
 LOOKS_PER_PASS = 4
 _ROWS_AT_ONCE = 256

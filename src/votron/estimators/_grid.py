@@ -36,13 +36,7 @@ _DIGITS = 12
 
 
 def moments_until(epochs: float) -> list[float]:
-    """Return the moments of training that are scored: half a pass, one, two, three, and on in steps that grow.
-
-    Examples
-    --------
-    >>> moments_until(10)
-    [0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 10.0]
-    """
+    """Return the moments of training that are scored: half a pass, one, two, three, and on in steps that grow."""
     powers = [2.0**k for k in range(max(1, math.ceil(math.log2(epochs))) + 1)]
     found = sorted({0.5, *powers, *(1.5 * power for power in powers if power > 1)})
     return [each for each in found if each < epochs] + [float(epochs)]
@@ -128,11 +122,6 @@ def steady_scores(points: Sequence[Params], scores: Sequence[float], groups: Seq
 
     Neighbours are next to each other in one parameter and have all others in common. A score that is NaN is nobody's
     neighbour.
-
-    Examples
-    --------
-    >>> steady_scores([{"epochs": 1}, {"epochs": 4}, {"epochs": 2}], [0.25, 1.0, 0.75], [0, 0, 0])
-    [0.375, 0.9375, 0.6875]
     """
     found = list(scores)
     for name in _ORDERED:

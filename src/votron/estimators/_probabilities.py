@@ -1,28 +1,27 @@
-"""Classifiers with probabilities: what `votron.estimators._progressive` finds out, as `predict_proba`.
+"""Classifiers with probabilities: `predict_proba` by the slope that `votron.estimators._progressive` computes.
 
-One positive slope cannot change the order of the classes, so the most probable one is what `predict` says. Rows are
-kept in `fit`, and what they tell is computed when it is first asked for, so that training takes no longer.
+One positive slope does not change the order of the classes, so the most probable one is what `predict` says. `fit`
+keeps rows; the slope is computed when it is first asked for.
 """
 
 from __future__ import annotations
 
 import warnings
-from typing import Any
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from votron._util.types import Estimator, Floats, Index, Rows, RowsLike
+from votron._util.types import Floats, Index, Rows, RowsLike
 from votron.errors import VotronError
 from votron.estimators._training import Sample, outside_votron
 from votron.estimators._validation import is_collection
 from votron.estimators.base import VotronClassifier
 
 
-def _has_probabilities(model: Estimator) -> bool:
+def _has_probabilities(model: ProbabilisticClassifier) -> bool:
     """Tell whether a model knows the slope of its scores, or can compute it; refuse with the reason if it is fitted."""
-    if not hasattr(model, "classes_") or model._sample is not None or model._predictor_key() in model._slopes:
+    if not hasattr(model, "classes_") or model._has_slope():
         return True
     trained = "_sample" in vars(model)  # training sets it, even to None
     why = "no row was scored before it was learnt" if trained else "it comes from a file or a model without them"
@@ -36,17 +35,14 @@ class ProbabilisticClassifier(VotronClassifier):
     """A classifier that knows the slope of its scores."""
 
     _sample: Sample | None = None
-    """Rows from which slopes can be computed."""
-    _slopes: dict[Any, float] = {}  # noqa: RUF012 - written to only where there is a sample, which comes with its own
-    """Those that were, by choice of the predictor."""
+    _slopes: dict[str, float] = {}  # noqa: RUF012 - written to only where there is a sample, which comes with its own
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: RowsLike) -> Floats:
-        """Return how probable each class is, by temperature scaling of the scores.
+        """Return the probability of each class, by temperature scaling of the scores.
 
-        The one number that this takes comes from training, without training again: from the scores that rows of the
-        first pass had before they were learnt, or from rows that were held out. It is computed when it is first
-        needed.
+        The temperature comes from the scores that rows of the first pass had before they were learnt, or from rows that
+        were held out.
 
         Parameters
         ----------
@@ -56,8 +52,7 @@ class ProbabilisticClassifier(VotronClassifier):
         Returns
         -------
         array of shape (n_samples, n_classes)
-            The probabilities, in the order of ``classes_``; the largest is that of the label that `predict` returns,
-            where several are equal by a last bit.
+            The probabilities, in the order of ``classes_``; the largest is that of the label that `predict` returns.
         """
         if is_collection(X):
             return self._lazily("predict_proba", X)  # type: ignore[no-any-return]
@@ -76,7 +71,7 @@ class ProbabilisticClassifier(VotronClassifier):
         Returns
         -------
         array of shape (n_samples, n_classes)
-            What `predict_proba` returns the exponentials of; no probability is too small for it.
+            The logarithms, in the order of ``classes_``; no probability is too small for them.
         """
         if is_collection(X):
             return self._lazily("predict_log_proba", X)  # type: ignore[no-any-return]
@@ -101,6 +96,9 @@ class ProbabilisticClassifier(VotronClassifier):
             behind = self._slope() * (columns - columns.max(axis=1, keepdims=True))
         return np.asarray(log_softmax(behind, axis=1))
 
+    def _has_slope(self) -> bool:
+        return self._sample is not None or self._predictor_key() in self._slopes
+
     def _slope(self) -> float:
         """Return the slope of the scores by which the model predicts."""
         check_is_fitted(self)
@@ -109,7 +107,7 @@ class ProbabilisticClassifier(VotronClassifier):
             self._slopes.update(self._computed_slopes([key]))
         return self._slopes[key]
 
-    def _all_slopes(self) -> dict[Any, float]:
+    def _all_slopes(self) -> dict[str, float]:
         """Return the slopes of all predictors that the model may be asked for, as a file keeps them."""
         known = dict(self._slopes)
         if self._sample is not None:
@@ -117,7 +115,6 @@ class ProbabilisticClassifier(VotronClassifier):
         return dict(sorted(known.items()))  # whatever was asked for first
 
     def _take_sample(self, sample: Sample | None) -> None:
-        """Have slopes computed from these rows from now on, if there are any."""
         self._sample, self._slopes = sample or None, {}
 
     def _take_held_out(self, rows: Rows, codes: Index, n_steps: int) -> None:
@@ -146,15 +143,15 @@ class ProbabilisticClassifier(VotronClassifier):
         else:
             self._take_sample(known)  # whose slopes are others by now
 
-    def _predictor_key(self) -> Any:
+    def _predictor_key(self) -> str:
         """Return by what the model predicts, of all that it may be asked for."""
         raise NotImplementedError
 
-    def _predictor_keys(self) -> list[Any]:
+    def _predictor_keys(self) -> list[str]:
         """Return all that it may be asked for."""
         raise NotImplementedError
 
-    def _computed_slopes(self, keys: list[Any]) -> dict[Any, float]:
+    def _computed_slopes(self, keys: list[str]) -> dict[str, float]:
         """Return slopes from the sample."""
         raise NotImplementedError
 

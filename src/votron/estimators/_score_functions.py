@@ -11,8 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.extmath import safe_sparse_dot
 
-from votron._util.arrays import chunks, rows_in_bytes
-from votron._util.resources import team
+from votron._util.resources import chunks, rows_in_bytes, team
 from votron._util.types import Floats, Index, Rows
 from votron.blocks import affine_weights, expansion_scores
 from votron.errors import NotRepresentableError

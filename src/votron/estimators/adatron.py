@@ -17,21 +17,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from votron._util.types import Floats, Index, Labels, Rows, RowsLike
 from votron.engine import MaximalMargin, solve_adatron
+from votron.estimators import _training as training
 from votron.estimators._evidence import trained_on
 from votron.estimators._score_functions import Expansion, Form
-from votron.estimators._training import (
-    TrainingData,
-    Watch,
-    history_of,
-    kernel_on,
-    learnable_rows,
-    outside_votron,
-    training_data,
-    unchanged_on_error,
-    watched,
-)
+from votron.estimators._training import TrainingData, Watch
 from votron.estimators._validation import CLASS_WEIGHT_CONSTRAINTS, KERNEL_CONSTRAINTS
-from votron.estimators.base import CallbackSupportMixin, SupportVectorMixin, VotronClassifier
+from votron.estimators.base import SupportVectorMixin, VotronClassifier
 from votron.kernels import Kernel
 from votron.kernels.base import is_precomputed
 from votron.theory.evidence import MAXIMAL, Evidence, Measured
@@ -48,26 +39,24 @@ _SWITCHES = {
 """Parameters to set for assumptions of bounds."""
 
 
-class KernelAdatronClassifier(CallbackSupportMixin, SupportVectorMixin, VotronClassifier):
+class KernelAdatronClassifier(SupportVectorMixin, VotronClassifier):
     """Kernel adatron: the vector of maximal margin, by steps like the perceptron's.
 
-    It finds, through the origin of the kernel's feature space, the vector with the largest margin that any has on these
-    data, to a tolerance that it proves: ``margin_`` is what it attains, and no vector attains more than
-    ``best_margin_``. So it tells how far a perceptron's margin is from the best, and gives the margin bound its γ.
+    It finds, through the origin of the kernel's feature space, the vector with the largest margin on these data, to a
+    tolerance that it proves: ``margin_`` is what it attains, and no vector attains more than ``best_margin_``.
 
     Parameters
     ----------
     kernel, degree, gamma, coef0, normalize_kernel
         As in `VotedPerceptronClassifier`.
     C : float or None, default=None
-        Upper limit of the coefficients (soft margin), for data that are not separable. None: no limit, the hard
-        form.
+        Upper limit of the coefficients, for data that are not separable. None: no limit (hard margin).
     tol : float, default=1e-3
         Relative tolerance on the margin or, with C, on the objective.
     max_sweeps : int, default=100000
         Passes over the examples near the margin after which to give up, with a warning.
     verbose : int, default=0
-        1 shows a progress bar on a terminal and plain lines elsewhere, on standard error.
+        1 shows progress on standard error.
     n_jobs : int or None, default=None
         Threads. None: as many as this process may use.
     class_weight : dict or "balanced", default=None
@@ -98,7 +87,7 @@ class KernelAdatronClassifier(CallbackSupportMixin, SupportVectorMixin, VotronCl
     kernel_ : Kernel
         The kernel, with its numbers.
     history_ : TrainingHistory
-        How the model came about: data, order of presentation, passes and choices; `votron.history` lists them.
+        How the model came about: data, order of presentation, passes and choices.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : array of str
@@ -122,16 +111,10 @@ class KernelAdatronClassifier(CallbackSupportMixin, SupportVectorMixin, VotronCl
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from votron import KernelAdatronClassifier, VotedPerceptronClassifier
+    >>> from votron import KernelAdatronClassifier
     >>> X, y = load_iris(return_X_y=True)
     >>> model = KernelAdatronClassifier(degree=2).fit(X[:100], y[:100])
     >>> bool(0.999 * model.best_margin_[0] <= model.margin_[0] <= model.best_margin_[0])
-    True
-    >>> settings = {"kernel": "poly", "degree": 2, "margin": 0.0, "epochs": None, "random_state": 0}
-    >>> perceptron = VotedPerceptronClassifier(**settings).fit(X[:100], y[:100])
-    >>> v, length = perceptron.with_rule("last").decision_function(X[:100]), perceptron.record_.norm2[-1] ** 0.5
-    >>> attained = (v * (2 * y[:100] - 1)).min() / length
-    >>> bool(0 < attained < model.margin_[0])
     True
     """
 
@@ -178,37 +161,22 @@ class KernelAdatronClassifier(CallbackSupportMixin, SupportVectorMixin, VotronCl
         self.class_weight = class_weight
 
     def fit(self, X: RowsLike, y: Labels, sample_weight: ArrayLike | None = None) -> Self:
-        """Train on data and labels.
-
-        Parameters
-        ----------
-        X : array, CSR matrix or data frame of shape (n_samples, n_features)
-            The examples; with ``kernel="precomputed"`` their kernel values with each other.
-        y : array of shape (n_samples,)
-            The labels: whole numbers, text, or anything else that can be sorted.
-        sample_weight : array of shape (n_samples,), optional
-            Weights of the rows, 0 or more; the class says what they do. Rows of weight 0 are left out, as if they had
-            not been given.
-
-        Returns
-        -------
-        self
-            The fitted model.
-        """
-        with unchanged_on_error(self):
+        with training.unchanged_on_error(self):
             self._validate_params()
-            data = training_data(self, X, y, sample_weight, scaled=False)
+            data = training.training_data(self, X, y, sample_weight, scaled=False)
             if self.C is None and data.weights is not None and (data.weights != data.weights[0]).any():
                 warnings.warn(
                     "Without C weights above 0 change nothing, since they are factors of it: give C.",
                     UserWarning,
-                    stacklevel=outside_votron(),
+                    stacklevel=training.outside_votron(),
                 )
-            self.kernel_ = kernel_on(self, data.rows)
-            n_learnable = len(learnable_rows(data.rows, self.kernel_))
+            self.kernel_ = training.kernel_on(self, data.rows)
+            n_learnable = len(training.learnable_rows(data.rows, self.kernel_))
             found, interrupted = self._solve(data)
             self._keep(data.rows, found)
-            self.history_ = replace(history_of(self, data, n_learnable, interrupted), converged=self.converged_)
+            self.history_ = replace(
+                training.history_of(self, data, n_learnable, interrupted), converged=self.converged_
+            )
             if data.kept is not None:
                 self.support_ = data.kept[self.support_]
             self._name_rows_as(X, y)
@@ -239,10 +207,9 @@ class KernelAdatronClassifier(CallbackSupportMixin, SupportVectorMixin, VotronCl
             return found
 
         words = "{:,} examples at work, {:,} support vectors".format
-        return watched(self, train, most * self._n_vectors, most, part="class", unit="", words=words)
+        return training.watched(self, train, most * self._n_vectors, unit="", words=words)
 
     def _keep(self, rows: Rows, found: list[MaximalMargin]) -> None:
-        """Set the attributes."""
         self.support_ = np.unique(np.concatenate([one.support for one in found]))
         self._dual_coef = np.zeros((len(found), len(self.support_)))
         for c, one in enumerate(found):
@@ -280,7 +247,7 @@ class KernelAdatronClassifier(CallbackSupportMixin, SupportVectorMixin, VotronCl
         warnings.warn(
             f"The adatron stopped before the maximal margin: {what}. Give {remedy}, or a larger tol or max_sweeps.",
             ConvergenceWarning,
-            stacklevel=outside_votron(),
+            stacklevel=training.outside_votron(),
         )
 
     def _scores(self, rows: Rows) -> Floats:
@@ -290,27 +257,24 @@ class KernelAdatronClassifier(CallbackSupportMixin, SupportVectorMixin, VotronCl
         return Expansion(self.kernel_, self._support_rows, self.support_, self.dual_coef_)
 
     def _form(self) -> tuple[Form, tuple[str, ...]]:
-        """Return the vectors, and what is given up by keeping no more."""
         return self._expansion(), ("the margins that were found, and the certificate (votron.certify)",)
 
     def _in_feature_space(self, X: RowsLike, y: Labels, vector: str) -> Margins:
-        """Return what `votron.theory.margins` asks for; there is one vector, whatever is asked for."""
         check_is_fitted(self)
         rows, codes = self._labelled(X, y)
         lengths, factor = lengths_of(self.kernel_, rows)
         return Margins(factor[:, None] * self._scores(rows), self._signs(codes), self.norm_, lengths)
 
     def _evidence(self, X: RowsLike, y: Labels, comparators: Comparators) -> Evidence:
-        """Return what `votron.theory.certify` asks for; its margin is the best, so "auto" compares it with no other."""
         check_is_fitted(self)
         trained = trained_on(
             self,
             X,
             y,
             vectors=("its own",),
+            # "auto" compares it with no other: its own margin is the best
             comparators=() if isinstance(comparators, str) and comparators == "auto" else comparators,
             predictor=MAXIMAL,
-            lengths_known=self.kernel_.unit_length,
             switches=_SWITCHES,
         )
         return evidence_of_maximal_margin(
@@ -323,7 +287,6 @@ class KernelAdatronClassifier(CallbackSupportMixin, SupportVectorMixin, VotronCl
         )
 
     def _measured(self, X: RowsLike, y: Labels) -> dict[str, Measured]:
-        """Return the errors on test data."""
         rows, codes = self._labelled(X, y)
         return {MAXIMAL: Measured.of(self._scores(rows), self._signs(codes))}
 

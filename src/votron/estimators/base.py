@@ -21,18 +21,13 @@ from votron.history import TrainingHistory
 from votron.kernels.base import Kernel, is_precomputed, kernel_class
 from votron.record import labels_of
 
-try:
-    from sklearn.callback import CallbackSupportMixin
-except ImportError:  # scikit-learn before 1.9 has no callbacks
-    CallbackSupportMixin = type("CallbackSupportMixin", (), {})
-
 if TYPE_CHECKING:
     from votron.estimators._score_functions import Form
     from votron.estimators.compact import CompactClassifier
     from votron.explanations import Explanations
     from votron.theory import Certificate
 
-__all__ = ["CallbackSupportMixin", "SupportVectorMixin", "VotronClassifier"]
+__all__ = ["SupportVectorMixin", "VotronClassifier"]
 
 LEAST_POSITIVE = float(np.finfo(np.float64).tiny)
 """The score that stands for 0, of two classes: its sign tells the label."""
@@ -212,17 +207,33 @@ class VotronClassifier(ClassifierMixin, BaseEstimator):
         Explanations
             One for each row; they print, convert (``to_frame``, ``to_dict``) and draw (``plot``).
         """
-        from votron.estimators._explanations import explain  # most models are never explained
+        from votron._util.frames import in_pandas, is_index, names_by_labels
+        from votron.estimators.compact import rule_of
+        from votron.explanations.models import check_are_rows, explained  # most models are never explained
 
         check_is_fitted(self)
-        return explain(
-            self._explained_model(),
-            X,
-            label,
-            against,
+        check_are_rows(X)
+        model = self._explained_model()
+        rows, _ = validated(model, X, kernel=getattr(model, "kernel_", None), reset=False)
+        row_names: dict[int, str] = getattr(model, "row_names_", {})
+        names = X.index if names is None and in_pandas(X) else names
+        if is_index(names):
+            # As training rows are called: where these have no names, label and position are one, as far as is known.
+            by_position = hasattr(model, "support_") and not row_names
+            names = names_by_labels(names, "row" if by_position else "index")
+        return explained(
+            model._explained_form(),
+            rows,
+            model.classes_,
+            n_threads=model._n_threads,
+            rule=rule_of(model),
+            label=label,
+            against=against,
             top=top,
             first=first,
-            feature_names=feature_names,
+            ties_to_first=model._ties_to_first,
+            feature_names=getattr(model, "feature_names_in_", None) if feature_names is None else feature_names,
+            row_names=row_names,
             names=names,
         )
 
@@ -231,7 +242,6 @@ class VotronClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     def _explained_form(self) -> Form:
-        """Return what the model scores with."""
         return self._form()[0]
 
     def save(

@@ -19,11 +19,9 @@ __all__ = ["CompactClassifier"]
 class CompactClassifier(ProbabilisticClassifier):
     """A fitted classifier that can predict, and nothing else; made by its method ``compact``.
 
-    The rule of the model is settled. Rules that score by one vector a class ("last", "average", "pocket", "holdout")
-    become one coefficient a support vector, or plain weights where the kernel is linear; "vote" and "random" keep the
-    order of the mistakes. Scores are those of the model, up to rounding; where kernel values are whole numbers, scores
-    of 0 stay 0, and so labels are the same. Of a `NaiveBayesLinearClassifier` of two classes, a score of 0 is returned
-    as 0, and predicts the first.
+    Rules that score by one vector a class ("last", "average", "pocket", "holdout") become one coefficient a support
+    vector, or plain weights where the kernel is linear; "vote" and "random" keep the order of the mistakes. Scores are
+    those of the model, up to rounding.
 
     Parameters
     ----------
@@ -80,7 +78,7 @@ class CompactClassifier(ProbabilisticClassifier):
         self.n_jobs = n_jobs
 
     def fit(self, X: RowsLike, y: Labels) -> Self:  # type: ignore[override]
-        """Refuse: a compact model has been trained, and what training needs is gone."""
+        """Refuse: what training needs is gone."""
         raise VotronError(
             f"{type(self).__name__} only predicts: train a classifier, such as VotedPerceptronClassifier, and call "
             "its method compact()."

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from numbers import Real
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -235,10 +235,8 @@ class NaiveBayesLinearClassifier(VotronClassifier, BernoulliNB):
 
         Parameters
         ----------
-        positive : label
-            The class for which the log-odds are positive.
-        negative : label
-            The other class.
+        positive, negative : label
+            The class for which the log-odds are positive, and the other class.
 
         Returns
         -------
@@ -251,30 +249,19 @@ class NaiveBayesLinearClassifier(VotronClassifier, BernoulliNB):
         --------
         >>> from votron import NaiveBayesLinearClassifier
         >>> model = NaiveBayesLinearClassifier().fit([[1, 0], [0, 1], [1, 1]], ["a", "b", "c"])
-        >>> w, w_0 = model.weights("a", "b")
-        >>> w.round(3)
+        >>> model.weights("a", "b")[0].round(3)
         array([ 1.386, -1.386])
-        >>> w_0
-        0.0
         """
         present, absent = self._log_probabilities()
-        a, b = self._number("positive", positive), self._number("negative", negative)
-        prior = self.class_log_prior_
-        if a == b or np.isneginf(prior[[a, b]]).all():
+        known, prior = self.classes_.tolist(), self.class_log_prior_
+        a, b = (known.index(label) if label in known else -1 for label in (positive, negative))
+        if a == b or min(a, b) < 0 or np.isneginf(prior[[a, b]]).all():
             raise VotronError(
-                "The 'positive' and 'negative' class must be two classes, and at least one of them must have an "
+                f"The 'positive' and 'negative' class must be two of {known}, and at least one of them must have an "
                 f"example. Got {positive!r} and {negative!r} instead."
             )
         p, q = present[a] - present[b], absent[a] - absent[b]
         return p - q, float(q.sum() + (prior[a] - prior[b]))
-
-    def _number(self, role: str, label: Label) -> int:
-        known: list[Any] = self.classes_.tolist()
-        if label not in known:
-            raise VotronError(
-                f"The {role!r} class must be one that this model knows, of {known}. Got {label!r} instead."
-            )
-        return known.index(label)
 
     predict = BernoulliNB.predict
 
@@ -297,24 +284,14 @@ class NaiveBayesLinearClassifier(VotronClassifier, BernoulliNB):
         ----------
         X : array, CSR matrix or data frame of shape (n_samples, n_features)
             Rows to score.
-        positive : label
-            The class for which the log-odds are positive.
-        negative : label
-            The other class.
+        positive, negative : label
+            The class for which the log-odds are positive, and the other class.
 
         Returns
         -------
         array of shape (n_samples,)
             log P(positive | x) / P(negative | x).
-
-        Examples
-        --------
-        >>> from votron import NaiveBayesLinearClassifier
-        >>> model = NaiveBayesLinearClassifier().fit([[1, 0], [0, 1], [1, 1]], ["a", "b", "c"])
-        >>> model.log_odds([[1, 0], [1, 1]], "a", "b").round(3)
-        array([1.386, 0.   ])
         """
-        check_is_fitted(self)
         w, w_0 = self.weights(positive, negative)
         return np.asarray(self._check_X(X) @ w + w_0)
 

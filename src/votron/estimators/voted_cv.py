@@ -18,19 +18,18 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from votron._util.arrays import n_bytes
 from votron._util.frames import labels_of_rows
 from votron._util.progress import Progress
-from votron._util.resources import parse_memory_limit
+from votron._util.resources import n_bytes, parse_memory_limit
 from votron._util.text import counted
-from votron._util.types import Array, Floats, Index, Labels, Params, Rows, RowsLike
+from votron._util.types import Array, Floats, Index, Label, Labels, Params, Rows, RowsLike
 from votron.errors import VotronError
 from votron.estimators._grid import EPOCHS, Setting, first_settings, moments_until, multiple_of_scale
+from votron.estimators._probabilities import ProbabilisticClassifier
 from votron.estimators._search import Folds, Point, Search, with_every_class_first
 from votron.estimators._training import outside_votron, resolved_gamma, unchanged_on_error
 from votron.estimators._validation import CLASS_WEIGHT_CONSTRAINTS, check_two_classes, encode_labels, validated
 from votron.estimators._weights import weighed
-from votron.estimators.base import VotronClassifier
 from votron.estimators.voted import VotedPerceptronClassifier, needs_held_out
 from votron.kernels import Kernel
 from votron.kernels.base import is_precomputed
@@ -46,7 +45,7 @@ _FIXED = ("coef0", "normalize_kernel", "class_weight", "memory_limit", "n_jobs")
 """Parameters that are the same for all settings."""
 
 
-class VotedPerceptronClassifierCV(VotronClassifier):
+class VotedPerceptronClassifierCV(ProbabilisticClassifier):
     """Voted perceptron whose kernel, margin, epochs and rule are chosen by cross-validation.
 
     Each setting of kernel, degree, gamma and margin is fitted once per fold, and that one fit gives the scores of all
@@ -58,38 +57,34 @@ class VotedPerceptronClassifierCV(VotronClassifier):
     kernels : "auto" or list, default="auto"
         Kernels of `VotedPerceptronClassifier`, except "precomputed". "auto": "rbf".
     gammas : "auto" or list, default="auto"
-        Numbers, "scale", "auto", or multiples such as "scale*0.1", of all rows given to `fit`. "auto" begins with 1/4,
-        1 and 4 times "scale" for the Gaussian kernel and with "scale" for the polynomial one. Where the best value is
-        the smallest or the largest tried, a fourth of it or four times as much is tried as well, from 1/1024 to 1024
-        times "scale".
+        Numbers, "scale", "auto", or multiples such as "scale*0.1". "auto" begins with 1/4, 1 and 4 times "scale" for
+        the Gaussian kernel and with "scale" for the polynomial one, and goes on by factors of 4 where the best is the
+        smallest or the largest, from 1/1024 to 1024 times "scale".
     degrees : "auto" or list of int, default="auto"
-        Degrees of the polynomial kernel. "auto" begins with 1, 2 and 3, and goes on to at most 6 where the best is the
-        largest.
+        Degrees of the polynomial kernel. "auto" begins with 1, 2 and 3, and goes on to at most 6.
     margins : "auto" or list of float or dict, default="auto"
-        Values of τ, each a number, or a dict by class. "auto" begins with 0.5 and 2, and goes on by factors of 4 where
-        the best is the smallest or the largest, from 1/32 to 32.
+        Values of τ, each a number, or a dict by class. "auto" begins with 0.5 and 2, and goes on by factors of 4, from
+        1/32 to 32.
     rules : list of str, default=("vote", "average")
         Rules to choose among.
     epochs : float or "auto", default="auto"
         Passes of each fit, of which the best moment is chosen: 0.5, 1, 2, 3, 4, 6, 8, 12 and so on. "auto" begins with
         32, and goes on to 128 and 512 where the best moment is in the last pass.
     coef0 : float, default=1.0
-        Constant of the polynomial and of the Gaussian kernel: what gives a vector its threshold.
+        Constant of the polynomial and of the Gaussian kernel.
     normalize_kernel : bool, default=False
         Use K(x, z) / √(K(x, x) K(z, z)).
     cv : int, splitter or iterable, default=5
         The folds, as in scikit-learn's searches: a number is that of stratified folds.
     scoring : str, callable or None, default=None
-        The score to maximise: a scorer of scikit-learn, or its name, that needs labels or scores and no probabilities.
-        None: accuracy. Weights are given to it if it takes ``sample_weight``.
+        The score to maximise: a scorer of scikit-learn, or its name, that needs no probabilities. None: accuracy.
     halving : bool, default=True
-        Try settings on a part of the training rows first, 500 at least, each time a third of the next. False: on all.
+        Try settings on a part of the training rows first, 500 at least, each time a third of the next.
     max_rows : int or None, default=None
         Rows that the search uses at most, drawn at random with some of every class. None: all.
     time_limit : float or None, default=None
         Seconds for the search and the training at the end. The search stops, with a warning, when only the estimated
-        time of that training is left. That training is always complete, and one setting is always tried, even if it
-        takes longer.
+        time of that training is left, which is always complete. One setting is always tried.
     refit : bool, default=True
         Train the best on all rows at the end. Without it there is no ``best_estimator_``, and no prediction.
     random_state : int, RandomState instance or None, default=None
@@ -99,31 +94,28 @@ class VotedPerceptronClassifierCV(VotronClassifier):
     n_jobs : int or None, default=None
         Threads. None: as many as this process may use. The result does not depend on it.
     verbose : int, default=0
-        1 shows a progress bar on a terminal and plain lines elsewhere, on standard error.
+        1 shows progress on standard error.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, as in `VotedPerceptronClassifier`; they count in the scores as well.
     resume : str, path-like or None, default=None
-        A folder that keeps the result of each fold (a `joblib.Memory`), so that the same search goes on where it ended,
-        however that was. It needs an int as ``random_state``. Functions among kernels and scorers are recognised by
-        their names, so a folder must not be used again after they were changed.
+        A folder that keeps the result of each fold (a `joblib.Memory`), from which the same search goes on. It needs an
+        int as ``random_state``. Functions among kernels and scorers are recognised by name.
 
     Attributes
     ----------
     best_params_ : dict
-        The parameters that were chosen, as `VotedPerceptronClassifier` takes them.
+        The parameters that were chosen.
     best_score_ : float
-        Their mean score over the folds, optimistic since they are the best of many. It need not be the highest that was
-        seen: settings are compared by scores averaged with their neighbours' in epochs, gamma, margin and degree.
+        Their mean score over the folds. It need not be the highest: settings are compared by scores averaged with their
+        neighbours' in epochs, gamma, margin and degree.
     best_index_ : int
         Their place in ``cv_results_``.
     best_estimator_ : VotedPerceptronClassifier
         The classifier with them, trained on all rows.
     cv_results_ : dict of arrays
-        One entry for each setting and number of rows that was tried, at its best moment and by its best rule: "params",
-        "param_kernel" and so on, "split0_test_score", ..., "mean_test_score", "std_test_score", "steady_test_score"
-        (averaged with the neighbours'), "rank_test_score" (the chosen one has 1), "mean_fit_time", "std_fit_time",
-        "mean_score_time", "std_score_time", "iter" (the step of halving) and "n_resources" (the training rows of a
-        fold).
+        One entry for each setting and number of rows that was tried, at its best moment and by its best rule, as in
+        `GridSearchCV`; also "steady_test_score" (averaged with the neighbours'), "iter" (the step of halving) and
+        "n_resources" (the training rows of a fold).
     n_splits_ : int
         The number of folds.
     n_settings_ : int
@@ -149,10 +141,10 @@ class VotedPerceptronClassifierCV(VotronClassifier):
 
     Notes
     -----
-    Scale the features first, in a pipeline: all kernels go by distances or products of rows. The parameters are chosen
-    with the data, so no certificate that needs a kernel fixed before them applies to ``best_estimator_``. A model file
-    holds ``best_estimator_``, and what was searched as its provenance. Ctrl-C ends the search with the best of the
-    settings that are complete, which is trained; then KeyboardInterrupt is raised as usual.
+    Scale the features first, in a pipeline. No certificate that needs a kernel fixed before the data applies to
+    ``best_estimator_``. Rows of weight 0 are left out; other weights count in each training and in the scores, for
+    scorers that take ``sample_weight``. Ctrl-C ends the search with the best of the settings that are complete, which
+    is trained; then KeyboardInterrupt is raised.
 
     Examples
     --------
@@ -167,7 +159,7 @@ class VotedPerceptronClassifierCV(VotronClassifier):
     True
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+    _parameter_constraints: ClassVar[dict[str, list[object]]] = {
         "kernels": [_AUTO, "array-like"],
         "gammas": [_AUTO, "array-like"],
         "degrees": [_AUTO, "array-like"],
@@ -192,15 +184,15 @@ class VotedPerceptronClassifierCV(VotronClassifier):
 
     def __init__(
         self,
-        kernels: str | Sequence[Any] = "auto",
+        kernels: str | Sequence[object] = "auto",
         gammas: str | Sequence[float | str] = "auto",
         degrees: str | Sequence[int] = "auto",
-        margins: str | Sequence[float | dict[Any, float]] = "auto",
+        margins: str | Sequence[float | dict[Label, float]] = "auto",
         rules: Sequence[str] = ("vote", "average"),
         epochs: float | str = "auto",
         coef0: float = 1.0,
         normalize_kernel: bool = False,
-        cv: Any = 5,
+        cv: object = 5,
         scoring: str | Callable[..., float] | None = None,
         halving: bool = True,
         max_rows: int | None = None,
@@ -210,7 +202,7 @@ class VotedPerceptronClassifierCV(VotronClassifier):
         memory_limit: int | str = "auto",
         n_jobs: int | None = None,
         verbose: int = 0,
-        class_weight: dict[Any, float] | str | None = None,
+        class_weight: dict[Label, float] | str | None = None,
         resume: str | os.PathLike[str] | None = None,
     ) -> None:
         self.kernels = kernels
@@ -234,26 +226,7 @@ class VotedPerceptronClassifierCV(VotronClassifier):
         self.class_weight = class_weight
         self.resume = resume
 
-    # -- training -----------------------------------------------------------------------------------------------------
-
     def fit(self, X: RowsLike, y: Labels, sample_weight: ArrayLike | None = None) -> Self:
-        """Choose parameters by cross-validation, and train with them on all rows.
-
-        Parameters
-        ----------
-        X : array, CSR matrix or data frame of shape (n_samples, n_features)
-            The examples.
-        y : array of shape (n_samples,)
-            The labels.
-        sample_weight : array of shape (n_samples,), optional
-            Weights of the rows, 0 or more, in each training as in `VotedPerceptronClassifier`, and in the scores. Rows
-            of weight 0 are left out, as if they had not been given.
-
-        Returns
-        -------
-        self : VotedPerceptronClassifierCV
-            The fitted model.
-        """
         with unchanged_on_error(self):
             self._validate_params()
             seed = self.random_state
@@ -385,8 +358,6 @@ class VotedPerceptronClassifierCV(VotronClassifier):
                 stacklevel=outside_votron(),
             )
 
-    # -- prediction ---------------------------------------------------------------------------------------------------
-
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "best_estimator_")
 
@@ -398,49 +369,21 @@ class VotedPerceptronClassifierCV(VotronClassifier):
     def _scores(self, rows: Rows) -> Floats:
         return self.best_estimator_._scores(rows)
 
-    def predict_proba(self, X: RowsLike) -> Floats:
-        """Return how probable each class is, as `VotedPerceptronClassifier.predict_proba` of ``best_estimator_`` does.
+    def _has_slope(self) -> bool:
+        return True
 
-        Parameters
-        ----------
-        X : array, CSR matrix or data frame of shape (n_samples, n_features)
-            Rows to classify.
-
-        Returns
-        -------
-        array of shape (n_samples, n_classes)
-            The probabilities, in the order of ``classes_``.
-        """
-        check_is_fitted(self)
-        return np.asarray(self.best_estimator_.predict_proba(X))
-
-    def predict_log_proba(self, X: RowsLike) -> Floats:
-        """Return the logarithms of the probabilities.
-
-        Parameters
-        ----------
-        X : array, CSR matrix or data frame of shape (n_samples, n_features)
-            Rows to classify.
-
-        Returns
-        -------
-        array of shape (n_samples, n_classes)
-            The logarithms, in the order of ``classes_``.
-        """
-        check_is_fitted(self)
-        return np.asarray(self.best_estimator_.predict_log_proba(X))
+    def _log_probabilities(self, scores: Floats) -> Floats:
+        return self.best_estimator_._log_probabilities(scores)
 
     def _explained_model(self) -> VotedPerceptronClassifier:
-        """Return what predicts."""
         return self.best_estimator_
 
     def _name_rows_as(self, X: RowsLike, y: Labels) -> None:
-        """Call the rows of training by their index: those with a weight above 0, which are all that it was given."""
+        """Call the rows of training by their index; ``best_estimator_`` was given those with a weight above 0."""
         index = labels_of_rows(X, y)
         self.best_estimator_.name_rows(index if index is None or self._kept is None else index[self._kept])
 
     def _for_file(self) -> tuple[Any, Params]:
-        """Return the classifier that was found, and what there is to say of the search."""
         check_is_fitted(self)
         params = {
             name: value if isinstance(value, str | int | float) else str(value)
@@ -450,22 +393,7 @@ class VotedPerceptronClassifierCV(VotronClassifier):
         return self.best_estimator_, {"search": facts | {"score": self.best_score_, "params": params}}
 
     def score(self, X: RowsLike, y: Labels, sample_weight: ArrayLike | None = None) -> float:
-        """Return the score by ``scoring``, accuracy by default.
-
-        Parameters
-        ----------
-        X : array, CSR matrix or data frame of shape (n_samples, n_features)
-            Rows.
-        y : array of shape (n_samples,)
-            Their labels.
-        sample_weight : array of shape (n_samples,), optional
-            What each row counts.
-
-        Returns
-        -------
-        float
-            The score.
-        """
+        """Return the score by ``scoring``, accuracy by default; parameters are those of any classifier's ``score``."""
         check_is_fitted(self)
         scorer = get_scorer("accuracy" if self.scoring is None else self.scoring)
         return float(scorer(self, X, y, **({} if sample_weight is None else {"sample_weight": sample_weight})))
@@ -501,5 +429,5 @@ def _results(points: Sequence[Point]) -> Params:
     }
 
 
-def _is_auto(value: Any) -> bool:
+def _is_auto(value: object) -> bool:
     return isinstance(value, str) and value == "auto"

@@ -9,26 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted
 
 from votron._util.types import Floats, Index, Labels, Rows, RowsLike
 from votron.engine import TrainingRun, WinnowTrainer
 from votron.engine.boolean import active_rows
 from votron.errors import NotRepresentableError
+from votron.estimators import _training as training
 from votron.estimators._score_functions import Form, Linear
-from votron.estimators._training import (
-    TrainingData,
-    check_is_trained,
-    check_room,
-    hand_on_ctrl_c,
-    history_of_fit,
-    history_with_batch,
-    in_epochs,
-    n_steps_of,
-    tell_of_end,
-    training_data,
-    unchanged_on_error,
-)
-from votron.estimators.base import CallbackSupportMixin, VotronClassifier
+from votron.estimators._training import TrainingData
+from votron.estimators.base import VotronClassifier
 from votron.theory.winnow import CONSTRAINTS
 
 __all__ = ["WinnowClassifier"]
@@ -39,14 +29,13 @@ _REMEDY = (
 )
 
 
-class WinnowClassifier(CallbackSupportMixin, VotronClassifier):
+class WinnowClassifier(VotronClassifier):
     """Winnow: linear thresholds over Boolean features, learnt by multiplication (Littlestone, 1988).
 
-    Training presents the examples in turn. Where a positive example is missed, the weights of its active features
-    (those that are 1) are multiplied by ``promotion``; where a negative one is taken for positive they are divided by
-    it, or eliminated. Where few of very many features matter this makes far fewer mistakes than the perceptron's
-    additions: for a disjunction of k of n features in the order of k log n instead of n
-    (`votron.theory.disjunction_mistake_bound`). Several classes are handled one against the rest.
+    Where a positive example is missed, the weights of its active features (those that are 1) are multiplied by
+    ``promotion``; where a negative one is taken for positive they are divided by it, or eliminated. Where few of very
+    many features matter this makes far fewer mistakes than the perceptron: for a disjunction of k of n features in the
+    order of k log n instead of n. Several classes are handled one against the rest.
 
     Parameters
     ----------
@@ -56,14 +45,13 @@ class WinnowClassifier(CallbackSupportMixin, VotronClassifier):
         θ > 0. A sum of active weights of at least θ predicts positive. None: half the number of features, counted twice
         with ``complement``.
     demotion : {"divide", "eliminate"}, default="divide"
-        What a false positive does to the weights of its active features: "divide" by ``promotion`` (Winnow2), which
-        recovers from noise, or "eliminate", set to 0 for good (Winnow1).
+        What a false positive does to the weights of its active features: "divide" by ``promotion`` (Winnow2), or
+        "eliminate", set to 0 for good (Winnow1).
     complement : bool, default=False
-        Give each feature's negation a weight as well, so that disjunctions of negated literals can be learnt, and
-        features whose presence speaks against a class. An example then costs time in all features, not in its active
-        ones; no memory.
+        Give each feature's negation a weight as well. An example then costs time in all features, not in its active
+        ones.
     binarize : float or None, default=None
-        Take values above this number for 1 and others for 0. None: data are 0 and 1 already, and others are refused.
+        Take values above this number for 1 and others for 0. None refuses data other than 0 and 1.
     epochs : float or None, default=10
         Passes through the data; a fraction stops within a pass. Training ends early when a pass makes no mistake. None
         trains until then, for 1000 passes at most.
@@ -72,7 +60,7 @@ class WinnowClassifier(CallbackSupportMixin, VotronClassifier):
     random_state : int, RandomState instance or None, default=None
         For the shuffle.
     verbose : int, default=0
-        1 shows a progress bar on a terminal and plain lines elsewhere, on standard error.
+        1 shows progress on standard error.
 
     Attributes
     ----------
@@ -96,7 +84,7 @@ class WinnowClassifier(CallbackSupportMixin, VotronClassifier):
     converged_ : bool
         Whether `fit` ended with a whole pass without a mistake: the final weights make none on the training data.
     history_ : TrainingHistory
-        How the model came about: data, order of presentation, passes and choices; `votron.history` lists them.
+        How the model came about: data, order of presentation, passes and choices.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : array of str
@@ -119,17 +107,11 @@ class WinnowClassifier(CallbackSupportMixin, VotronClassifier):
 
     Notes
     -----
-    Data must be Boolean unless ``binarize`` says where to cut them: with ``binarize=None`` anything but 0 and 1 is
-    refused. scikit-learn's `check_estimator` feeds real numbers, so it passes with ``binarize`` given, as in
-    ``check_estimator(WinnowClassifier(binarize=0.0))``, and not at the defaults.
-
     Scores are sums of active weights, less the threshold. A mistake is a wrong prediction, and a score of 0 predicts
-    the second class. The perceptron's mistakes, y · score ≤ 0, include a score of 0 whatever the label, since a vector
-    that starts at 0 would never leave it otherwise; these weights start at 1. In Winnow2 no weight falls below
-    2.2e-308, the least normal number, so that each can rise again. A positive example without any active feature scores
-    −θ, whatever the weights: it is a mistake in every pass. ``weights_`` and ``coef_`` are read-only: they follow from
-    training. Ctrl-C during `fit` raises KeyboardInterrupt as usual, but leaves a fitted model of what was learnt until
-    then; a second one breaks off at once, and leaves the model as it was before.
+    the second class. In Winnow2 no weight falls below 2.2e-308, so that each can rise again. A positive example without
+    any active feature scores −θ: it is a mistake in every pass. ``weights_`` and ``coef_`` are read-only. Ctrl-C during
+    `fit` raises KeyboardInterrupt, but leaves a fitted model of what was learnt until then; a second one leaves the
+    model as it was before.
 
     References
     ----------
@@ -174,15 +156,16 @@ class WinnowClassifier(CallbackSupportMixin, VotronClassifier):
         self.verbose = verbose
 
     def fit(self, X: RowsLike, y: Labels) -> Self:  # type: ignore[override]  # it knows no weights
-        with unchanged_on_error(self):
+        with training.unchanged_on_error(self):
             self._validate_params()
-            data = training_data(self, X, y)
+            data = training.training_data(self, X, y)
             n = len(data.codes)
             order = check_random_state(self.random_state).permutation(n) if self.shuffle else np.arange(n)
+            self._check_room()
             self._keep(self._new_trainer())
-            run = self._train(data, order, n_steps_of(self, n))
-            self._set_history(history_of_fit(self, data, order, order[:0], run))
-        tell_of_end(self, run, _REMEDY)
+            run = self._train(data, order, training.n_steps_of(self, n))
+            self._set_history(training.history_of_fit(self, data, order, order[:0], run))
+        training.tell_of_end(self, run, _REMEDY)
         return self
 
     def partial_fit(self, X: RowsLike, y: Labels, classes: Labels = None) -> Self:
@@ -204,20 +187,19 @@ class WinnowClassifier(CallbackSupportMixin, VotronClassifier):
         self : WinnowClassifier
             The model.
         """
-        with unchanged_on_error(self):
+        with training.unchanged_on_error(self):
             first = not hasattr(self, "_trainer")
             self._validate_params()
-            data = training_data(self, X, y, batch=True, classes=classes)
-            self._keep(self._new_trainer() if first else self._copied_trainer())
+            data = training.training_data(self, X, y, batch=True, classes=classes)
+            self._check_room()
+            self._keep(self._new_trainer() if first else self._trainer.copy())
             order = np.arange(len(data.codes))
             run = self._train(data, order, len(order))
-            self._set_history(history_with_batch(self, data, order, run))
-        hand_on_ctrl_c(run, run.steps)
+            self._set_history(training.history_with_batch(self, data, order, run))
+        training.hand_on_ctrl_c(run, run.steps)
         return self
 
     def _new_trainer(self) -> WinnowTrainer:
-        """Return weights of 1, if there is room for them."""
-        check_room(self, self._n_bytes)
         return WinnowTrainer(
             self.n_features_in_,
             self._n_vectors,
@@ -227,18 +209,15 @@ class WinnowClassifier(CallbackSupportMixin, VotronClassifier):
             complement=bool(self.complement),
         )
 
-    def _copied_trainer(self) -> WinnowTrainer:
-        """Return a copy of the weights, if there is room for it: they are to be as before if something fails."""
-        check_room(self, self._n_bytes)
-        return self._trainer.copy()
-
-    @property
-    def _n_bytes(self) -> int:
-        return WinnowTrainer.n_bytes(self.n_features_in_, self._n_vectors, complement=bool(self.complement))
+    def _check_room(self) -> None:
+        """Refuse weights for which there is no memory."""
+        training.check_room(
+            self, WinnowTrainer.n_bytes(self.n_features_in_, self._n_vectors, complement=bool(self.complement))
+        )
 
     def _train(self, data: TrainingData, order: Index, n_steps: int) -> TrainingRun:
         rows, trainer = active_rows(data.rows, self.binarize, type(self).__name__), self._trainer
-        return in_epochs(
+        return training.in_epochs(
             self, n_steps, len(order), lambda watch: trainer.run(rows, data.codes, order, n_steps, watcher=watch)
         )
 
@@ -246,7 +225,7 @@ class WinnowClassifier(CallbackSupportMixin, VotronClassifier):
         self._trainer, self.threshold_ = trainer, trainer.threshold
 
     def _trained(self) -> WinnowTrainer:
-        check_is_trained(self)
+        check_is_fitted(self)
         return self._trainer
 
     @property
@@ -286,7 +265,6 @@ class WinnowClassifier(CallbackSupportMixin, VotronClassifier):
         return scores
 
     def _form(self) -> tuple[Form, tuple[str, ...]]:
-        """Return the coefficients, and what is given up by keeping no more."""
         gave_up = ("learning on (partial_fit)", "the weights of negations, and the counts of promotions and demotions")
         coefficients, intercept = self._trainer.linear()
         return Linear(coefficients, intercept, True, self._fixed["binarize"]), gave_up
@@ -301,7 +279,6 @@ class WinnowClassifier(CallbackSupportMixin, VotronClassifier):
 
 
 def _read_only(values: Floats) -> Floats:
-    """Return a view that cannot be written to: these follow from training."""
     view = values.view()
     view.flags.writeable = False
     return view

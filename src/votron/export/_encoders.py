@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 from sklearn.frozen import FrozenEstimator
@@ -10,12 +10,13 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, Normalizer, RobustScaler, StandardScaler
 
+from votron._util.types import Estimator
 from votron.errors import VotronError
 from votron.export._graph import Graph
 from votron.tables import TableEncoder
 
 
-def encoded(graph: Graph, steps: list[Any], n_features: int) -> str:
+def encoded(graph: Graph, steps: Sequence[Estimator], n_features: int) -> str:
     """Add the inputs, and what the steps before the classifier make of them."""
     if steps and isinstance(steps[0], TableEncoder):
         columns = steps[0].columns_
@@ -25,13 +26,14 @@ def encoded(graph: Graph, steps: list[Any], n_features: int) -> str:
         steps = steps[1:]
     else:
         graph.reserve("X")
-        name = graph.input("X", "double", _width(steps, n_features))
+        width = getattr(steps[0], "n_features_in_", n_features) if steps else n_features
+        name = graph.input("X", "double", int(width))
     for step in steps:
         name = _step(graph, step, name)
     return name
 
 
-def steps_of(pipeline: Any) -> list[Any]:
+def steps_of(pipeline: Estimator) -> list[Estimator]:
     """Return the transformers of a pipeline in turn, those within pipelines too, without steps that do nothing."""
     while isinstance(pipeline, FrozenEstimator):  # as the parts of an encoder from a model file are
         pipeline = pipeline.estimator
@@ -40,14 +42,7 @@ def steps_of(pipeline: Any) -> list[Any]:
     return [found for _, step in pipeline.steps for found in steps_of(step)]
 
 
-def _width(steps: list[Any], n_features: int) -> int:
-    return int(getattr(steps[0], "n_features_in_", n_features)) if steps else n_features
-
-
-# -- scalers and imputers ---------------------------------------------------------------------------------------------
-
-
-def _step(graph: Graph, step: Any, name: str) -> str:
+def _step(graph: Graph, step: Estimator, name: str) -> str:
     """Add one transformer of numbers."""
     kind = type(step)
     if kind is StandardScaler:
@@ -65,18 +60,16 @@ def _step(graph: Graph, step: Any, name: str) -> str:
         lengths = graph.node("Sqrt", graph.squares(name))
         zero, one = graph.constant(np.float64(0.0)), graph.constant(np.float64(1.0))
         return graph.node("Div", name, graph.node("Where", graph.node("Equal", lengths, zero), one, lengths))
-    if kind is SimpleImputer and _fills_nan(step):
+    if kind is SimpleImputer and step.missing_values is np.nan and not step.add_indicator:
         return _imputed(graph, step, name)
-    raise _cannot(step, "before the classifier")
+    raise VotronError(
+        f"A step {kind.__name__} before the classifier cannot be exported to ONNX: encoders that Votron made, "
+        "StandardScaler, RobustScaler, MinMaxScaler, MaxAbsScaler, Normalizer and SimpleImputer can be. Export the "
+        "classifier alone, and encode before it."
+    )
 
 
-def _fills_nan(step: SimpleImputer) -> bool:
-    """Tell whether an imputer puts numbers where NaN stands, and does no more."""
-    numbers = np.asarray(step.statistics_).dtype.kind == "f" and isinstance(step.missing_values, float)
-    return numbers and bool(np.isnan(step.missing_values)) and not step.add_indicator
-
-
-def _clipped(graph: Graph, step: Any, name: str, low: float, high: float) -> str:
+def _clipped(graph: Graph, step: Estimator, name: str, low: float, high: float) -> str:
     if not getattr(step, "clip", False):
         return name
     return graph.node("Clip", name, graph.constant(np.float64(low)), graph.constant(np.float64(high)))
@@ -88,11 +81,3 @@ def _imputed(graph: Graph, step: SimpleImputer, name: str) -> str:
         kept = np.flatnonzero(~np.isnan(fill))
         name, fill = graph.columns(name, kept), fill[kept]
     return graph.node("Where", graph.node("IsNaN", name), graph.constant(fill), name)
-
-
-def _cannot(step: Any, where: str) -> VotronError:
-    return VotronError(
-        f"A step {type(step).__name__} {where} cannot be exported to ONNX: encoders that Votron made, "
-        "StandardScaler, RobustScaler, MinMaxScaler, MaxAbsScaler, Normalizer and SimpleImputer can be. Export the "
-        "classifier alone, and encode before it."
-    )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from sklearn.pipeline import Pipeline
@@ -13,21 +12,25 @@ from sklearn.utils.validation import check_is_fitted
 
 from votron import __version__
 from votron._util.files import write_bytes
-from votron._util.types import Array, Estimator, Params
+from votron._util.types import Array, Estimator
 from votron.errors import VotronError
 from votron.estimators._score_functions import Expansion, Linear
 from votron.estimators.base import LEAST_POSITIVE, VotronClassifier
 from votron.estimators.compact import CompactClassifier
 from votron.export import _encoders
 from votron.export._expressions import Expression
-from votron.export._graph import Graph, import_onnx
-from votron.kernels import Kernel
+from votron.export._graph import Graph, Proto, import_onnx
 from votron.products import squares
 
-_LABELS = {"i": "int64", "u": "int64", "b": "bool", "f": "double", "U": "string"}
+_WHOLE = "int64", np.int64
+_LABELS: dict[str, tuple[str, type]] = {
+    **{"i": _WHOLE, "u": _WHOLE},
+    **{"b": ("bool", np.bool_), "f": ("double", np.float64), "U": ("string", np.object_)},
+}
+"""The types of labels by the kind of their array."""
 
 
-def to_onnx(model: Estimator, *, probabilities: bool = False) -> Any:
+def to_onnx(model: Estimator, *, probabilities: bool = False) -> Proto:
     """Return a fitted model as an ONNX graph.
 
     A classifier becomes a graph with one input, ``X``, a tensor of doubles of shape (n, n_features). A pipeline with an
@@ -52,11 +55,6 @@ def to_onnx(model: Estimator, *, probabilities: bool = False) -> Any:
     -------
     onnx.ModelProto
         The checked model. ``onnx.save`` writes it, and so does `write_onnx`. Its properties name the classes.
-
-    Raises
-    ------
-    VotronError
-        If the model has no such form, or is too large for one file, or onnx is not installed.
 
     Notes
     -----
@@ -85,10 +83,16 @@ def to_onnx(model: Estimator, *, probabilities: bool = False) -> Any:
     import_onnx()
     steps, classifier = _taken_apart(model)
     compact = _compact(classifier)
-    slope = _slope(classifier, compact) if probabilities else None
+    if probabilities and not hasattr(compact, "predict_proba"):
+        raise VotronError(
+            f"This {type(classifier).__name__} has no probabilities to export: export it without, or fit a "
+            "VotedPerceptronClassifier or an AveragedPerceptronClassifier again."
+        )
     graph = Graph(outputs=("label", "scores", *(("probabilities",) if probabilities else ())))
     rows = _encoders.encoded(graph, steps, int(compact.n_features_in_))
-    _predictions(graph, compact, _scores(graph, compact._predictor, rows), slope)
+    form = compact._predictor
+    assert isinstance(form, Linear | Expansion)
+    _predictions(graph, compact, _scores(graph, form, rows), probabilities)
     name = compact.made_from_
     return graph.model(__version__, f"{name} ({compact.rule_})", _facts(compact))
 
@@ -124,7 +128,7 @@ def write_onnx(model: Estimator, path: str | os.PathLike[str], *, probabilities:
         raise VotronError(f"Cannot write the ONNX file {os.fspath(path)!r}: {error.strerror}.") from error
 
 
-def _taken_apart(model: Estimator) -> tuple[list[Any], Any]:
+def _taken_apart(model: Estimator) -> tuple[list[Estimator], VotronClassifier]:
     """Return the transformers before the classifier, and the classifier."""
     *before, classifier = _encoders.steps_of(model) or [None]
     if not isinstance(classifier, VotronClassifier):
@@ -150,57 +154,38 @@ def _compact(classifier: Estimator) -> CompactClassifier:
     return compact
 
 
-def _slope(classifier: Estimator, compact: CompactClassifier) -> float:
-    """Return the slope of the scores, or say that there is none."""
-    if not hasattr(compact, "predict_proba"):
-        raise VotronError(
-            f"This {type(classifier).__name__} has no probabilities to export: export it without, or fit a "
-            "VotedPerceptronClassifier or an AveragedPerceptronClassifier again."
-        )
-    return compact._slope()
-
-
 # -- the classifier ---------------------------------------------------------------------------------------------------
 
 
-def _scores(graph: Graph, form: Any, rows: str) -> str:
+def _scores(graph: Graph, form: Linear | Expansion, rows: str) -> str:
     """Add the scores, a column a vector."""
     if isinstance(form, Linear):
         if form.boolean and form.binarize is not None:
             rows = graph.double(graph.node("Greater", rows, graph.constant(np.float64(form.binarize))))
-        return _divided(graph, form, graph.product(rows, graph.columns_of(form.coef), graph.constant(form.intercept)))
-    return _divided(graph, form, _expansion(graph, form, rows))
-
-
-def _divided(graph: Graph, form: Linear | Expansion, scores: str) -> str:
+        scores = graph.product(rows, graph.columns_of(form.coef), graph.constant(form.intercept))
+    else:
+        scores = _expansion(graph, form, rows)
     return scores if form.divisor is None else graph.node("Div", scores, graph.constant(form.divisor))
 
 
 def _expansion(graph: Graph, form: Expansion, rows: str) -> str:
-    _check_formula(form.kernel)
     theirs = squares(form.support_rows)[None, :]
     dots = graph.product(rows, graph.columns_of(form.support_rows))
-    with np.errstate(all="ignore"):  # a support vector of length 0 divides by it where nothing uses it
-        values = form.kernel.formula(Expression(graph, dots), Expression(graph, graph.squares(rows)), theirs)
+    try:
+        with np.errstate(all="ignore"):  # a support vector of length 0 divides by it where nothing uses it
+            values = form.kernel.formula(Expression(graph, dots), Expression(graph, graph.squares(rows)), theirs)
+    except VotronError as error:
+        raise VotronError(
+            f"{form.kernel!r} cannot be exported to ONNX: it is no formula of dot products. Kernels that can be are "
+            "linear, poly, rbf and conjunction, normalised or not, and one over another."
+        ) from error
     return graph.product(values.name, graph.constant(form.dual_coef.T))
 
 
-def _check_formula(kernel: Kernel) -> None:
-    """Refuse what is no formula of dot products."""
-    one = np.ones(1)
-    try:
-        kernel.formula(one, one, one)
-    except VotronError:
-        raise VotronError(
-            f"{kernel!r} cannot be exported to ONNX: it is no formula of dot products. Kernels that can be are linear, "
-            "poly, rbf and conjunction, normalised or not, and one over another."
-        ) from None
-
-
-def _predictions(graph: Graph, compact: CompactClassifier, scores: str, slope: float | None) -> None:
+def _predictions(graph: Graph, compact: CompactClassifier, scores: str, probabilities: bool) -> None:
     """Add the outputs."""
     kind, labels = _labels(compact.classes_)
-    shape: list[int | str] = ["n", len(labels)]
+    shape: list[int | str | None] = ["n", len(labels)]
     columns = scores
     if len(labels) == 2:
         shape = ["n"]
@@ -209,13 +194,14 @@ def _predictions(graph: Graph, compact: CompactClassifier, scores: str, slope: f
         if not compact._ties_to_first:  # a score of 0 predicts the second class, and its sign is to say so
             least = graph.constant(np.float64(LEAST_POSITIVE))
             scores = graph.node("Where", graph.node("Equal", scores, zero), least, scores)
-        codes = graph.node("Cast", graph.node("Greater", scores, zero), to=int(_int64()))
+        codes = graph.whole(graph.node("Greater", scores, zero))
     else:
         codes = graph.node("ArgMax", scores, axis=1, keepdims=0)  # of equal ones the first
     graph.output("label", kind, ["n"], graph.node("Gather", graph.constant(labels), codes))
     graph.output("scores", "double", shape, scores)
-    if slope is not None:
-        graph.output("probabilities", "double", ["n", len(labels)], _softmax(graph, columns, slope, len(labels)))
+    if probabilities:
+        p = _softmax(graph, columns, compact._slope(), len(labels))
+        graph.output("probabilities", "double", ["n", len(labels)], p)
 
 
 def _softmax(graph: Graph, columns: str, slope: float, n_classes: int) -> str:
@@ -226,22 +212,12 @@ def _softmax(graph: Graph, columns: str, slope: float, n_classes: int) -> str:
     return graph.node("Softmax", graph.node("Concat", graph.node("Neg", half), half, axis=1), axis=1)
 
 
-def _int64() -> Any:
-    return import_onnx().TensorProto.INT64
-
-
 def _labels(classes: Array) -> tuple[str, Array]:
     """Return the type of the labels in ONNX, and the labels."""
     if classes.dtype.kind == "O" and all(isinstance(label, str) for label in classes):
         return "string", classes
-    kind = _LABELS.get(classes.dtype.kind)
-    if kind is None or (classes.dtype.kind == "u" and classes.max() > np.iinfo(np.int64).max):
-        raise VotronError(
-            "The classes of an exported model must be whole numbers below 2^63, text, truth values or floats. "
-            f"Got {classes.tolist()[-1]!r} instead."
-        )
-    types: Params = {"int64": np.int64, "double": np.float64, "bool": np.bool_, "string": np.object_}
-    return kind, classes.astype(types[kind])
+    kind, dtype = _LABELS[classes.dtype.kind]
+    return kind, classes.astype(dtype)
 
 
 def _facts(compact: CompactClassifier) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
@@ -10,7 +10,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from votron.errors import VotronError
 from votron.export._graph import Graph
 
-_OPERATIONS: dict[Any, str] = {
+_OPERATIONS: dict[object, str] = {
     np.add: "Add",
     np.subtract: "Sub",
     np.multiply: "Mul",
@@ -32,13 +32,17 @@ _OPERATIONS: dict[Any, str] = {
 """What a formula may be made of, beside ``np.where``."""
 
 
+Operand: TypeAlias = Any
+"""An expression, an array or a number."""
+
+
 class Expression(NDArrayOperatorsMixin):
     """A value of a graph, on which numpy's operators and functions add nodes instead of computing."""
 
     def __init__(self, graph: Graph, name: str) -> None:
         self.graph, self.name = graph, name
 
-    def __array_ufunc__(self, function: Any, method: str, *inputs: Any, **options: Any) -> Any:
+    def __array_ufunc__(self, function: np.ufunc, method: str, *inputs: Operand, **options: object) -> Expression:
         """Add the node of one of numpy's elementary functions."""
         if method != "__call__" or options or function not in _OPERATIONS:
             raise VotronError(f"numpy.{function.__name__} cannot be exported to ONNX: it has no node there.")
@@ -46,16 +50,16 @@ class Expression(NDArrayOperatorsMixin):
             return Expression(self.graph, shorter)
         return Expression(self.graph, self.graph.node(_OPERATIONS[function], *map(self._named, inputs)))
 
-    def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
+    def __array_function__(self, function: Any, types: object, args: Any, options: object) -> Expression:
         """Add the node of ``np.where``, the one function that is no ufunc."""
         if function is not np.where or len(args) != 3 or options:
             raise VotronError(f"numpy.{function.__name__} cannot be exported to ONNX: it has no node there.")
         return Expression(self.graph, self.graph.node("Where", *map(self._named, args)))
 
-    def _named(self, value: Any) -> str:
+    def _named(self, value: Operand) -> str:
         return value.name if isinstance(value, Expression) else self.graph.constant(np.asarray(value, dtype=np.float64))
 
-    def _shorter(self, function: Any, inputs: tuple[Any, ...]) -> str | None:
+    def _shorter(self, function: np.ufunc, inputs: tuple[Operand, ...]) -> str | None:
         """Return the value of a step that takes fewer nodes, or more exact ones, than its function."""
         first, second = (*inputs, None)[:2]
         if function is np.power and isinstance(first, Expression) and isinstance(second, int) and second > 0:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
-import scipy.sparse as sp
+from numpy.typing import ArrayLike
 
+from votron._util.frames import dense
 from votron._util.text import rounded_bytes
 from votron._util.types import Rows
 from votron.errors import MissingPackageError, VotronError
@@ -18,6 +19,10 @@ _IR = 8
 """Versions from 2022, which older runtimes take as well; nothing here needs newer ones."""
 LARGEST = (1 << 31) - (1 << 24)
 """Bytes of numbers that fit into a file: protocol buffers end at 2 GB."""
+
+
+Proto: TypeAlias = Any
+"""A message of onnx, which is imported when it is needed."""
 
 
 def import_onnx() -> Any:
@@ -34,10 +39,10 @@ class Graph:
 
     def __init__(self, outputs: tuple[str, ...]) -> None:
         self._onnx = import_onnx()
-        self._nodes: list[Any] = []
-        self._constants: list[Any] = []
-        self._inputs: list[Any] = []
-        self._outputs: list[Any] = []
+        self._nodes: list[Proto] = []
+        self._constants: list[Proto] = []
+        self._inputs: list[Proto] = []
+        self._outputs: list[Proto] = []
         self._reserved = outputs
         self._names = set(outputs)
         self._n_bytes = 0
@@ -47,8 +52,6 @@ class Graph:
     def reserve(self, names: Iterable[str]) -> None:
         """Keep names for inputs."""
         for name in names:
-            if not name:
-                raise VotronError("The columns of an exported model must have names: rename it. Got '' instead.")
             if name in self._reserved:
                 taken = " and ".join(map(repr, self._reserved))
                 raise VotronError(
@@ -62,26 +65,22 @@ class Graph:
         self._inputs.append(self._value(name, kind, ["n", width]))
         return name
 
-    def output(self, name: str, kind: str, shape: list[int | str], made: str) -> None:
+    def output(self, name: str, kind: str, shape: list[int | str | None], made: str) -> None:
         """Name what was made as an output."""
         self._nodes.append(self._onnx.helper.make_node("Identity", [made], [name]))
         self._outputs.append(self._value(name, kind, shape))
 
-    def node(self, op: str, *inputs: str, **attributes: Any) -> str:
+    def node(self, op: str, *inputs: str, **attributes: object) -> str:
         """Add an operation."""
         name = self._new(op)
         self._nodes.append(self._onnx.helper.make_node(op, list(inputs), [name], name=name, **attributes))
         return name
 
-    def constant(self, values: Any) -> str:
+    def constant(self, given: ArrayLike) -> str:
         """Add an array of numbers, or of text, as it is."""
-        values = np.asarray(values)
+        values = np.asarray(given)
+        self._check_room(values.nbytes)
         self._n_bytes += values.nbytes
-        if self._n_bytes > LARGEST:
-            raise VotronError(
-                f"The numbers of this model take more than {rounded_bytes(LARGEST)}, and an ONNX file ends at 2 GB: "
-                "train on fewer examples or features."
-            )
         name = self._new("constant")
         if values.dtype.kind in "OU":
             found = self._onnx.helper.make_tensor(
@@ -92,27 +91,28 @@ class Graph:
         self._constants.append(found)
         return name
 
-    def numbers(self, values: Any) -> str:
-        """Add numbers to compute with; those of smaller types stay so in the file, and become doubles when it runs."""
-        name = self.constant(values)
-        return name if np.asarray(values).dtype == np.float64 else self.double(name)
-
     def columns_of(self, rows: Rows) -> str:
-        """Add a matrix whose columns are these rows, of zeros as well."""
-        n_bytes = rows.shape[0] * rows.shape[1] * rows.dtype.itemsize
-        if sp.issparse(rows) and n_bytes > LARGEST:
+        """Add a matrix whose columns are these rows; of smaller types than double in the file, and double when run."""
+        self._check_room(rows.shape[0] * rows.shape[1] * rows.dtype.itemsize)  # with the zeros of sparse rows
+        name = self.constant(dense(rows).T)
+        return name if rows.dtype == np.float64 else self.double(name)
+
+    def _check_room(self, n_bytes: int) -> None:
+        if self._n_bytes + n_bytes > LARGEST:
             raise VotronError(
-                f"The {rows.shape[0]:,} sparse support vectors of {rows.shape[1]:,} features take "
-                f"{rounded_bytes(n_bytes)} with their zeros, which ONNX writes down, and a file ends at 2 GB: hash the "
-                "features into fewer."
+                f"The numbers of this model take more than {rounded_bytes(LARGEST)}, and an ONNX file ends at 2 GB: "
+                "train on fewer examples or features."
             )
-        return self.numbers((rows.toarray() if sp.issparse(rows) else np.asarray(rows)).T)
 
     # -- common steps -------------------------------------------------------------------------------------------------
 
     def double(self, name: str) -> str:
         """Convert to double."""
         return self.node("Cast", name, to=self._onnx.TensorProto.DOUBLE)
+
+    def whole(self, name: str) -> str:
+        """Convert to whole numbers."""
+        return self.node("Cast", name, to=self._onnx.TensorProto.INT64)
 
     def product(self, left: str, right: str, *summand: str) -> str:
         """Multiply matrices, and add.
@@ -145,13 +145,13 @@ class Graph:
                 return result
             name = self.node("Mul", name, name)
 
-    def columns(self, name: str, numbers: Any) -> str:
+    def columns(self, name: str, numbers: ArrayLike) -> str:
         """Choose columns."""
         return self.node("Gather", name, self.constant(np.asarray(numbers, dtype=np.int64)), axis=1)
 
     # -- the whole ----------------------------------------------------------------------------------------------------
 
-    def model(self, version: str, description: str, facts: dict[str, str]) -> Any:
+    def model(self, version: str, description: str, facts: dict[str, str]) -> Proto:
         """Return the checked model."""
         helper = self._onnx.helper
         graph = helper.make_graph(self._nodes, "votron", self._inputs, self._outputs, self._constants)
@@ -164,7 +164,7 @@ class Graph:
         self._onnx.checker.check_model(model, full_check=True)
         return model
 
-    def _value(self, name: str, kind: str, shape: list[Any]) -> Any:
+    def _value(self, name: str, kind: str, shape: list[int | str | None]) -> Proto:
         return self._onnx.helper.make_tensor_value_info(name, getattr(self._onnx.TensorProto, kind.upper()), shape)
 
     def _new(self, stem: str) -> str:

@@ -1,9 +1,9 @@
-"""The base of all kernels: what a kernel is asked, and how it answers unless it knows better; and kernels by name.
+"""The base class of kernels, and the kernels by name.
 
-A new kernel is a frozen dataclass derived from `Kernel`: its fields are its parameters, ``formula`` says what it is,
-and `register_kernel` makes it known by name. Everything else follows from these: values for training and
-prediction, the diagonal, its state in a model file, and its export. A kernel overrides what it can do better, such as
-its values by compiled ``steps``.
+A new kernel is a frozen dataclass derived from `Kernel`: its fields are its parameters, ``formula`` defines it, and
+`register_kernel` makes it available by name. Everything else follows from these: values for training and prediction,
+the diagonal, its state in a model file, and its export. A kernel overrides what it can do faster, such as its values by
+compiled ``steps``.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from numba import cfunc
 
 from votron._loops import dual as _loops
 from votron._loops._llvm import ROW_LOOP
-from votron._util.arrays import chunks
 from votron._util.registry import Registry
+from votron._util.resources import chunks
 from votron._util.types import Array, Floats, Index, Rows, RowsLike
 from votron.errors import IndefiniteKernelError, NotRepresentableError, VotronError
 from votron.kernels.features import FeatureMap
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from votron.kernels.composed import ComposedKernel
 
 Term = Any
-"""What a formula is made of: numbers, arrays, or parts of an expression to be exported."""
+"""An operand of a formula: a number, an array, or a part of an expression to be exported."""
 
 
 def as_rows(X: RowsLike) -> Rows:
@@ -116,7 +116,7 @@ class Step(NamedTuple):
 
 
 class Kernel:
-    """What a kernel is: dot products in, kernel values out.
+    """The base class of kernels, which turn dot products into kernel values.
 
     Kernels are immutable, compare by value, and are called on two matrices of rows, dense or CSR.
 
@@ -133,50 +133,50 @@ class Kernel:
     """
 
     name: ClassVar[str] = ""
-    """What users, model files and the command line call it; without a name it cannot be registered."""
+    """Its name for users, model files and the command line; without one it cannot be registered."""
     words: ClassVar[str] = ""
-    """K(x, z) as help texts show it."""
+    """The formula for help texts."""
     search: ClassVar[dict[str, list[Any]]] = {}
-    """Values of its parameters that are worth trying, likely ones first."""
+    """Values of its parameters for searches to try, likely ones first."""
     n_terms: ClassVar[int] = 1
-    """How many numbers ``terms`` has of each row."""
+    """How many numbers per row ``terms`` returns."""
     needs_distance: ClassVar[bool] = False
     """Whether dot products are subtracted, so that they must be accurate."""
     reads_features: ClassVar[bool] = True
-    """Whether it works on features, and not on values that are given."""
+    """Whether it works on features, and not on given kernel values."""
     takes_reals: ClassVar[bool] = True
-    """Whether it is defined for all real dot products, and so can stand over another kernel."""
+    """Whether it is defined for all real dot products, and so can be composed with another kernel."""
     pairwise: ClassVar[bool] = False
     """Whether the data are the kernel values themselves."""
     unit_length: ClassVar[bool] = False
-    """Whether K(x, x) is the same for every x but those of length 0, whatever the data."""
+    """Whether K(x, x) is the same for every x except those of length 0."""
 
     # -- what it is ---------------------------------------------------------------------------------------------------
 
     @classmethod
     def parameters(cls) -> tuple[str, ...]:
-        """Return the names of its parameters, of which an estimator gives those that it has as well."""
+        """Return the names of its parameters; estimators pass those that they share."""
         return tuple(field.name for field in dataclasses.fields(cls))  # type: ignore[arg-type]
 
     def formula(self, xz: Term, xx: Term, zz: Term) -> Term:
         """Return K(x, z) from x·z, x·x and z·z, by arithmetic and numpy's elementary functions.
 
-        Numbers, arrays, and parts of an expression that is exported all go in: so no ``if``, but ``np.where``.
+        Operands are numbers, arrays, or parts of an expression that is exported: use ``np.where`` instead of ``if``.
         """
         raise VotronError(f"{self!r} is no formula of dot products.")
 
     def affine(self) -> tuple[float, float] | None:
-        """Return a and b of a kernel a x·z + b, whose vectors are weights; None of any other."""
+        """Return a and b of a kernel a x·z + b, whose vectors are weights, or None."""
         return None
 
     @property
     def innermost(self) -> Kernel:
-        """The kernel at the bottom of kernels made of kernels; of others the kernel itself."""
+        """The innermost of composed kernels, or the kernel itself."""
         return self
 
     # -- values -------------------------------------------------------------------------------------------------------
 
-    def __call__(self, X: RowsLike, Y: Any = None) -> Floats:
+    def __call__(self, X: RowsLike, Y: RowsLike = None) -> Floats:
         """Return the kernel values of each row of X with each row of Y (X itself by default)."""
         X = as_rows(X)
         Y = X if Y is None else as_rows(Y)
@@ -211,7 +211,7 @@ class Kernel:
         return out[:, : block.n_rows]
 
     def finite(self, values: Floats) -> Floats:
-        """Return values that are numbers, or refuse them."""
+        """Return the values if all are finite, or raise."""
         if not np.isfinite(values).all():
             raise NotRepresentableError(
                 f"{self!r} exceeds the largest float64 on these data: lower the degree, "
@@ -226,11 +226,11 @@ class Kernel:
         return self.finite(self.diagonal(self.products_for(X).squares(X)))
 
     def products_for(self, *matrices: Rows) -> Products:
-        """Return the arithmetic that makes this kernel's dot products between these matrices."""
+        """Return the arithmetic for this kernel's dot products between these matrices."""
         return self.products(functools.reduce(Traits.joined, map(self.traits, matrices)))
 
     def traits(self, X: Rows) -> Traits:
-        """Return what of X decides the arithmetic (nothing, for a kernel that is given as numbers)."""
+        """Return the traits of X that decide the arithmetic."""
         return (
             describe(X)
             if self.reads_features
@@ -238,23 +238,22 @@ class Kernel:
         )
 
     def products(self, traits: Traits) -> Products:
-        """Return the arithmetic that makes this kernel's dot products on such data."""
+        """Return the arithmetic for this kernel's dot products on such data."""
         return choose_products(traits, needs_distance=self.needs_distance)
 
     def suited_to(self, X: Rows) -> Kernel:
-        """Return this kernel with the arithmetic that suits these rows, if it leaves a choice."""
+        """Return this kernel with the arithmetic that suits these rows, if there is a choice."""
         return self
 
     def still_suited_to(self, X: Rows) -> Kernel:
-        """Return this kernel with an arithmetic that suits rows to come as well as those so far."""
+        """Return this kernel with an arithmetic that also suits further rows."""
         return self
 
     def check(self, X: Rows) -> None:
-        """Raise where these data are not for this kernel."""
-        return None
+        """Raise if the kernel cannot be used on these data."""
 
     def terms(self, squares: Floats) -> Floats:
-        """Return what the kernel must know of each row beside dot products, from x·x: one row of numbers a term."""
+        """Return the numbers that the kernel needs of each row beside dot products, from x·x: one row per term."""
         return np.array(squares, dtype=np.float64)[None, :][: self.n_terms]
 
     def diagonal(self, squares: Floats) -> Floats:
@@ -278,14 +277,11 @@ class Kernel:
             out[: len(source), low:high] = self.formula(xz, own[0][None, low:high], terms[0][:, None])
 
     def steps(self) -> tuple[Step, ...] | None:
-        """Return the compiled loops that make kernel values of dot products, one after another.
-
-        None: it has none, and ``from_dots`` is asked, which evaluates ``formula``.
-        """
+        """Return the compiled loops that turn dot products into kernel values, or None to evaluate ``formula``."""
         return None
 
     def bound(self, largest_square: float) -> float:
-        """Return what no |K(x, z)| exceeds while x·x, z·z ≤ ``largest_square`` (inf: beyond float64)."""
+        """Return an upper bound on |K(x, z)| while x·x, z·z ≤ ``largest_square`` (inf: beyond float64)."""
         with np.errstate(over="ignore"):
             return float(self.diagonal(np.array([largest_square]))[0])
 
@@ -301,7 +297,7 @@ class Kernel:
 
 
 def pending_values(kernel: Kernel, dots: Array, source: Index, terms: Floats, own: Floats) -> _loops.Pending | None:
-    """Return what loops make kernel values of, from the arguments of ``from_dots``; None: the kernel has no steps."""
+    """Return the kernel values of ``from_dots`` for compiled loops to compute, or None if the kernel has no steps."""
     steps = kernel.steps()
     if steps is None:
         return None
@@ -314,16 +310,13 @@ def pending_values(kernel: Kernel, dots: Array, source: Index, terms: Floats, ow
 
 
 def values_as_pending(K: Floats) -> _loops.Pending:
-    """Return kernel values that are there as compiled loops take those that are not."""
+    """Return given kernel values in the form of values that are still to be computed."""
     return _loops.Pending(K, np.arange(len(K)), _loops.Steps(*_addresses(()), np.empty((0, 0)), np.empty((0, 0))))
 
 
-@functools.lru_cache(maxsize=64)
+@functools.lru_cache(maxsize=64)  # keeps the steps themselves, and so the code at their addresses
 def _addresses(steps: tuple[Step, ...]) -> tuple[Index, Floats, Index]:
-    """Return where steps are, their parameters, and the first term that each reads.
-
-    What is remembered holds the steps themselves, and so the code at their addresses.
-    """
+    """Return the addresses of steps, their parameters, and the first term that each reads."""
     parameters = np.zeros((len(steps), max([1, *(len(step.parameters) for step in steps)])))
     for row, step in zip(parameters, steps, strict=True):
         row[: len(step.parameters)] = step.parameters
@@ -353,8 +346,8 @@ def negative_diagonal(kernel: Kernel, diagonal: Floats) -> IndefiniteKernelError
 
 
 def check_number(kernel: Kernel, name: str, least: float = -math.inf) -> None:
-    """Refuse a parameter that is no number, or below the least."""
-    value: Any = getattr(kernel, name)
+    """Raise unless a parameter is a number, and at least ``least``."""
+    value = getattr(kernel, name)
     if not (isinstance(value, Real) and math.isfinite(value) and float(value) >= least):
         wanted = "a number" if least == -math.inf else f"a number of at least {least:g}"
         raise VotronError(
@@ -366,13 +359,12 @@ def check_number(kernel: Kernel, name: str, least: float = -math.inf) -> None:
 # -- by name -----------------------------------------------------------------------------------------------------------
 
 MADE_OF_KERNELS: dict[str, type[Kernel]] = {}
-"""Kernels that need other kernels, which model files name as well; `votron.kernels` fills it."""
+"""Kernels that are made of other kernels, by name; `votron.kernels` fills it."""
 _PARAMETERS = (bool, int, float, str)
-"""What a parameter of a kernel may be, so that a model file can hold it."""
+"""Types of parameters that a model file can hold."""
 
 
 def _admitted(cls: Any) -> tuple[str, type[Kernel]]:
-    """Return a kernel's name and class, or refuse what is none that everything works with."""
     if not (dataclasses.is_dataclass(cls) and isinstance(cls, type) and issubclass(cls, Kernel) and cls.name):
         raise VotronError(f"A kernel to register must be a dataclass derived from Kernel, with a name. Got {cls!r}.")
     if cls.name in MADE_OF_KERNELS:
@@ -387,11 +379,11 @@ def _admitted(cls: Any) -> tuple[str, type[Kernel]]:
 
 
 KERNELS: Registry[type[Kernel]] = Registry("kernel", "votron.kernels", _admitted)
-"""The kernels that can be asked for by name."""
+"""The kernels by name."""
 
 
 def register_kernel(cls: type[Kernel]) -> type[Kernel]:
-    """Make a kernel known by its name: to estimators, searches, model files and the command line.
+    """Register a kernel under its name, for estimators, searches, model files and the command line.
 
     It is a frozen dataclass derived from `Kernel`, with a ``name``, and is returned. Packages bring kernels as entry
     points of the group ``votron.kernels``.
@@ -426,28 +418,15 @@ def make_kernel(
     ----------
     kernel : {"linear", "poly", "rbf", "conjunction", "precomputed"}, Kernel or callable
         A name; a kernel, which keeps its own parameters; or a function ``f(A, B)`` that returns the matrix of kernel
-        values of the rows of A and of B. Parameters below that are not for the kernel are passed over.
+        values of the rows of A and of B. Parameters below that the kernel does not have are ignored.
     degree : int, default=3
         For "poly": the degree of (gamma x·z + coef0)^degree.
     gamma : float, default=1.0
-        For "poly" the scale of x·z, for "rbf" that of the squared distance: exp(-gamma |x - z|²) + coef0. A number,
-        since there are no data here to derive it from, unlike the gamma="scale" that is the default of
-        `VotedPerceptronClassifier`.
+        For "poly" the scale of x·z, for "rbf" that of the squared distance: exp(-gamma |x - z|²) + coef0.
     coef0 : float, default=1.0
-        The constant of "poly", where 0 leaves out the monomials of lower degree, and of "rbf", where 0 leaves vectors
-        without a threshold.
+        The constant of "poly" and "rbf".
     normalize : bool, default=False
-        For all kernels: divide K(x, z) by √(K(x, x) K(z, z)), so that all examples have length 1.
-
-    Returns
-    -------
-    Kernel
-        For ``kernel`` of an estimator or of `OnlinePerceptron`.
-
-    Raises
-    ------
-    VotronError
-        If there is no kernel of this name, or a parameter does not fit it.
+        Whether K(x, z) is divided by √(K(x, x) K(z, z)), so that all examples have length 1.
 
     Examples
     --------
@@ -471,12 +450,12 @@ def make_kernel(
     return NormalizedKernel(made) if normalize else made
 
 
-def kernel_class(kernel: Any) -> type[Kernel] | None:
-    """Return the class that an estimator's parameter ``kernel`` stands for; None if it is a kernel, or no kernel."""
+def kernel_class(kernel: object) -> type[Kernel] | None:
+    """Return the class of a kernel given by name; None for anything else."""
     return KERNELS[kernel] if isinstance(kernel, str) and (kernel in KERNELS or KERNELS.load(kernel)) else None
 
 
-def is_precomputed(kernel: Any) -> bool:
-    """Tell whether data are kernel values, by a kernel's name or by the kernel itself."""
+def is_precomputed(kernel: object) -> bool:
+    """Tell whether a kernel, given by name or itself, takes kernel values as data."""
     found = kernel_class(kernel) or kernel
     return bool(getattr(found, "pairwise", False))

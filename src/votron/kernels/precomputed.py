@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from votron._util.arrays import chunks
+from votron._util.resources import chunks
 from votron._util.types import Array, Floats, RowsLike
 from votron.errors import IndefiniteKernelError, VotronError
 from votron.kernels.base import ValueKernel, as_rows
@@ -32,7 +32,7 @@ class PrecomputedKernel(ValueKernel):
     reads_features: ClassVar[bool] = False
     pairwise: ClassVar[bool] = True
 
-    def __call__(self, X: RowsLike, Y: Any = None) -> Floats:
+    def __call__(self, X: RowsLike, Y: RowsLike = None) -> Floats:
         return np.asarray(as_rows(X), dtype=np.float64)
 
     def products(self, traits: Traits) -> Products:

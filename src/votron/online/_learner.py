@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -12,36 +13,40 @@ from votron._util.types import Floats, Labels, Params
 from votron.errors import IndefiniteKernelError, VotronError
 from votron.kernels import KERNELS, Kernel, make_kernel
 from votron.kernels.base import is_precomputed, kernel_class
-from votron.online._game import NotKeptError, Round, RunningNumbers, finite, read_target
+from votron.online._game import NotKeptError, Round, Sums, Target, finite, read_target
 from votron.online._reading import OWNER, Example, read_label, read_number, read_weight
 from votron.online._river import RiverClassifier, announce
 from votron.online._weights import WeightVector, weights_for
+
+BOUNDS = ("norm2", "radius2", "lemma2")
+BOUNDS_OF_TARGET = (*BOUNDS, "v_dot_u", "margin", "lemma1", "mistake_bound")
+"""The numbers of a round."""
 
 
 class OnlinePerceptron(RiverClassifier):
     """The on-line perceptron: predict, then accept an example, one at a time.
 
     For streams, and for the game between players A and B in section 3 of Cohen's notes. After a mistake, y (v·x) ≤ 0,
-    the guess v becomes v + η y x, or, for an example of weight w, v + η w y x. A score of 0 predicts +1.
+    the guess v becomes v + η w y x, where w is the weight of the example. A score of 0 predicts +1.
 
-    Examples are lists or arrays of numbers, rows of a sparse matrix, or, without a kernel, mappings of names to
-    numbers, in which whatever is not named is 0. A Series of pandas, such as a row of a frame, has named features, in
-    any order; one whose index is integers is a vector. The first example (or the target) decides whether features are
-    named, or how many there are. An example that is refused leaves the learner as it was.
+    Examples are lists, arrays, rows of a sparse matrix, or, without a kernel, mappings of names to numbers,
+    in which missing names count as 0. A pandas Series with names as its index is such a mapping. The first example (or
+    the target) decides whether features are named, and otherwise how many there are. An example that is refused leaves
+    the learner unchanged.
 
     Parameters
     ----------
     kernel : None, {"linear", "poly", "rbf", "conjunction"}, Kernel or callable, default=None
         Without a kernel v is a vector of weights. With one it is a sum of examples in the kernel's feature space, and
-        a prediction takes a kernel value for each mistake so far. The names stand for kernels with their default
-        parameters; make others with `votron.make_kernel`.
+        a prediction takes a kernel value for each mistake so far. `votron.make_kernel` makes kernels with other
+        parameters than the default ones.
     learning_rate : float, default=1.0
         η, positive. It scales v, and changes no prediction.
     target : vector, mapping or pair (coefficients, examples), optional
-        A vector u that is known to separate the examples; with a kernel u = Σ c_j Φ(z_j), given by the coefficients
-        c and the examples z. It is divided by its length. With it the bounds of the mistake theorem are kept.
+        A vector u that separates the examples; with a kernel u = Σ c_j Φ(z_j), given by the coefficients c and the
+        examples z. It is divided by its length. With it the bounds of the mistake theorem are kept.
     keep_history : bool, default=False
-        Keep every round in ``history``: for games and figures, since each mistake then keeps a copy of v.
+        Keep every round in ``history``; each mistake then keeps a copy of v.
 
     Attributes
     ----------
@@ -60,8 +65,7 @@ class OnlinePerceptron(RiverClassifier):
 
     Notes
     -----
-    It has the protocol of river (``learn_one``, ``predict_one``) and can be the last step of its pipelines; import
-    river before making the learner, so that river takes it for a classifier.
+    It can be the last step of a river pipeline (``learn_one``, ``predict_one``); import river before making it.
 
     Examples
     --------
@@ -120,9 +124,9 @@ class OnlinePerceptron(RiverClassifier):
                 parameter="learning_rate",
             )
         self._kernel = _checked_kernel(kernel)
-        known = None if target is None else read_target(target, self._kernel)
-        self._guess: WeightVector | None = None if known is None else known.u.zero()
-        self._numbers = RunningNumbers(self.learning_rate, known)
+        self._target = None if target is None else read_target(target, self._kernel)
+        self._guess: WeightVector | None = None if self._target is None else self._target.u.zero()
+        self._sums = Sums()
         self._rounds: list[Round] = []
         announce()
 
@@ -138,34 +142,17 @@ class OnlinePerceptron(RiverClassifier):
     # -- the learner --------------------------------------------------------------------------------------------------
 
     def decision(self, x: Example) -> float:
-        """Return the score v·x of an example, whose sign decides the prediction.
-
-        Parameters
-        ----------
-        x : vector or mapping
-            The example.
-        """
+        """Return the score v·x of an example, whose sign decides the prediction."""
         guess = self._guess_for(x)
-        return finite(self.learning_rate * guess.dot(guess.read(x)), "The score")
+        return finite(self.learning_rate * guess.dot(guess.read(x)))
 
     def predict(self, x: Example) -> int:
-        """Predict the label of an example.
-
-        Parameters
-        ----------
-        x : vector or mapping
-            The example.
-
-        Returns
-        -------
-        int
-            +1 or -1: the sign of the score, and +1 where it is 0.
-        """
+        """Predict the label of an example: the sign of the score, and +1 where it is 0."""
         guess = self._guess_for(x)
-        return 1 if finite(guess.dot(guess.read(x)), "The score") >= 0 else -1
+        return 1 if finite(guess.dot(guess.read(x))) >= 0 else -1
 
     def update(self, x: Example, y: Labels, weight: float = 1.0) -> bool:
-        """Accept an example with its label.
+        """Accept an example with its label; return whether the guess was mistaken, and so has changed.
 
         Parameters
         ----------
@@ -174,72 +161,65 @@ class OnlinePerceptron(RiverClassifier):
         y : {+1, -1}
             Its label.
         weight : float, default=1.0
-            w: a mistake adds η w y x. An example of weight 0 is left out, as if it had not been given.
-
-        Returns
-        -------
-        bool
-            Whether the guess was mistaken, y (v·x) ≤ 0, and so has changed.
+            w: a mistake adds η w y x. An example of weight 0 is ignored.
         """
         sign, weight = read_label(y), read_weight(weight)
         guess = self._guess_for(x)
         x = guess.read(x)
         if not weight:
             return False
-        dot = finite(guess.dot(x), "The score")
-        score, mistake = finite(self.learning_rate * dot, "The score"), sign * dot <= 0
-        numbers = self._after(guess, x, sign, dot, weight)
+        dot = finite(guess.dot(x))
+        score, mistake = finite(self.learning_rate * dot), sign * dot <= 0
+        towards = math.inf if self._target is None else sign * self._target.u.dot(x)
+        before, self._sums = self._sums, self._sums.after(sign, dot, guess.square(x), towards, weight)
+        try:
+            self._check_sums()
+        except VotronError:
+            self._sums = before
+            raise
         if mistake:
             guess.add(sign * weight, x)
-        self._guess, self._numbers = guess, numbers
+        self._guess = guess
         if self.keep_history:
-            self._rounds.append(self._round(x, sign, score, 1 if dot >= 0 else -1, weight))
+            v = self.v if mistake else self._rounds[-1].v  # the first example is always a mistake
+            bounds = {name: getattr(self, name) for name in (BOUNDS if self._target is None else BOUNDS_OF_TARGET)}
+            self._rounds.append(
+                Round(self.t, x, sign, weight, score, 1 if dot >= 0 else -1, mistake, self.k, v, **bounds)
+            )
         return mistake
 
     def _guess_for(self, x: Example) -> WeightVector:
         """Return the guess, or a new one for examples like this."""
         return weights_for(x, self._kernel) if self._guess is None else self._guess
 
-    def _after(self, guess: WeightVector, x: Example, y: int, dot: float, weight: float) -> RunningNumbers:
-        """Return the numbers after this example, or refuse it."""
-        target = self._numbers.target
-        along = None if target is None else target.u.dot(x)
-        after = self._numbers.after(y, dot, guess.square(x), along, weight)
-        # Rounding can make ‖v‖², a sum of k² kernel values, slightly negative; only what is no kernel can do more.
-        slack = (1e-7 + after.k**2 * float(np.finfo(np.float32).eps)) * after.radius2 * after.weights[1] ** 2
-        if after.norm2_ < -slack:
+    def _check_sums(self) -> None:
+        for number in (self.norm2, self.lemma2, *(() if self._target is None else (self.v_dot_u, self.lemma1))):
+            finite(number)
+        # Rounding can make ‖v‖², a sum of k² kernel values, slightly negative; only an indefinite kernel does more.
+        slack = (1e-7 + self.k**2 * float(np.finfo(np.float32).eps)) * self.radius2 * self._sums.weights[1] ** 2
+        if self._sums.norm2 < -slack:
             raise IndefiniteKernelError(
-                f"{self._kernel!r} is not positive semi-definite on these data: ‖v‖² would become {after.norm2_:g} "
-                f"with mistake {after.k}."
+                f"{self._kernel!r} is not positive semi-definite on these data: ‖v‖² would become "
+                f"{self._sums.norm2:g} with mistake {self.k}."
             )
-        return after
 
-    def _round(self, x: Example, y: int, score: float, prediction: int, weight: float) -> Round:
-        before, s = self._rounds[-1:], self._numbers
-        mistake = not before or s.k > before[0].k
-        v = self.v if mistake else before[0].v
-        running = s.t, x, y, score, prediction, mistake, s.k, v, s.norm2, s.radius2, s.lemma2
-        if s.target is None:
-            return Round(*running, weight=weight)
-        return Round(*running, s.v_dot_u, s.margin, s.lemma1, s.mistake_bound, weight)
-
-    # -- what is known of the game ------------------------------------------------------------------------------------
+    # -- the game -----------------------------------------------------------------------------------------------------
 
     @property
     def k(self) -> int:
         """Mistakes so far."""
-        return self._numbers.k
+        return self._sums.k
 
     @property
     def t(self) -> int:
         """Examples so far."""
-        return self._numbers.t
+        return self._sums.t
 
     @property
     def v(self) -> Any:
         """The guess: an array, a dict of the weights that are not 0, or with a kernel pairs (coefficient, example).
 
-        Before the first example, without a target, its form is not known: it is None.
+        It is None where neither an example nor a target has decided its form.
         """
         if self._guess is None:
             return () if self._kernel is not None else None
@@ -251,68 +231,83 @@ class OnlinePerceptron(RiverClassifier):
         return np.array([coefficient for coefficient, _ in self._mistakes("alpha")], dtype=np.float64)
 
     @property
-    def support(self) -> tuple[Any, ...]:
+    def support(self) -> tuple[Example, ...]:
         """The example of each mistake, in order; with a kernel or a history only."""
         return tuple(x for _, x in self._mistakes("support"))
 
-    def _mistakes(self, name: str) -> list[tuple[float, Any]]:
+    def _mistakes(self, name: str) -> list[tuple[float, Example]]:
         if self._kernel is not None:
             return list(self.v)
         if self.keep_history:
             return [(self.learning_rate * (r.y * r.weight), r.x) for r in self._rounds if r.mistake]
-        raise NotKeptError(f"The '{name}' of {OWNER} needs a kernel or keep_history=True: otherwise only v is kept.")
+        raise NotKeptError(f"The '{name}' of {OWNER} needs a kernel or keep_history=True.")
 
     @property
     def history(self) -> list[Round]:
         """The rounds so far; with ``keep_history=True`` only."""
         if not self.keep_history:
-            raise NotKeptError(f"The 'history' of {OWNER} needs keep_history=True, given when the learner is made.")
+            raise NotKeptError(f"The 'history' of {OWNER} needs keep_history=True.")
         return list(self._rounds)
 
     @property
     def norm2(self) -> float:
         """‖v‖², from ‖v'‖² = ‖v‖² + 2wy(v·x) + w²‖x‖² at each mistake (with η in it)."""
-        return self._numbers.norm2
+        return self.learning_rate * (self.learning_rate * self._sums.norm2)
 
     @property
     def radius2(self) -> float:
         """R², the largest ‖x‖² so far: Cohen's R."""
-        return self._numbers.radius2
+        return self._sums.radius2
 
     @property
     def lemma2(self) -> float:
-        """η² k R², with weights η² Σw² R² over the mistakes, which ‖v‖² never exceeds."""
-        return self._numbers.lemma2
+        """η² Σw² R² over the mistakes (η² k R² without weights), which ‖v‖² never exceeds."""
+        return self.learning_rate * (self.learning_rate * (self._sums.weight_squares * self.radius2))
 
     @property
     def v_dot_u(self) -> float:
         """v·u; with a target only."""
-        return self._numbers.v_dot_u
+        return self.learning_rate * (self._sums.v_dot_u / self._needed_target("v_dot_u").length)
 
     @property
     def margin(self) -> float:
         """γ, the least y (u·x) so far (inf before the first example); with a target only.
 
-        At 0 or below player A broke the rule, the target does not separate the examples, and nothing is bounded.
+        At 0 or below the target does not separate the examples, and nothing is bounded.
         """
-        return self._numbers.margin
+        return self._sums.margin / self._needed_target("margin").length
 
     @property
     def lemma1(self) -> float:
-        """η k γ, with weights η Σw γ over the mistakes, which v·u is never below; with a target only."""
-        return self._numbers.lemma1
+        """η Σw γ over the mistakes (η k γ without weights), which v·u is never below; with a target only."""
+        length = self._needed_target("lemma1").length
+        return self.learning_rate * (self._sums.weight_sum * self._sums.margin / length) if self.k else 0.0
 
     @property
     def mistake_bound(self) -> float:
         """R²/γ², which k never exceeds; inf where γ ≤ 0; with a target only.
 
-        With weights from a to b it is (a + b)²/(4ab) times that.
+        With weights from a to b it is (a + b)²/(4ab) times that. It is rounded once, so not below k on whole numbers.
         """
-        return self._numbers.mistake_bound
+        norm2 = self._needed_target("mistake_bound").norm2
+        if self._sums.margin <= 0:
+            return math.inf
+        if not self.t:
+            return 0.0
+        a, b = map(Fraction, self._sums.weights)
+        factor = (a + b) ** 2 / (4 * a * b)
+        try:
+            return float(factor * Fraction(self.radius2) * Fraction(norm2) / Fraction(self._sums.margin) ** 2)
+        except OverflowError:
+            return math.inf
+
+    def _needed_target(self, name: str) -> Target:
+        if self._target is None:
+            raise NotKeptError(f"The '{name}' of {OWNER} needs a target: OnlinePerceptron(target=u).")
+        return self._target
 
 
 def _checked_kernel(kernel: Any) -> Kernel | None:
-    """Return the kernel, or refuse what is none, and a matrix, which has no values for examples to come."""
     if kernel is None:
         return None
     names = [name for name, cls in KERNELS.items() if not cls.pairwise]

@@ -1,8 +1,4 @@
-"""The weight vector v = Σ c_j x_j in its three forms: an array, weights by name, a sum in a kernel's feature space.
-
-A form knows how to read an example, its product with v, its own squared length, and how to be added to v. A target u
-is kept in the same form.
-"""
+"""The weight vector v = Σ c_j x_j, or a target u, in three forms: array, weights by name, sum in feature space."""
 
 from __future__ import annotations
 
@@ -13,8 +9,8 @@ from typing import Any, Protocol, Self
 import numpy as np
 import scipy.sparse as sp
 
-from votron._util.arrays import Growing
-from votron._util.types import Floats
+from votron._util.resources import Growing
+from votron._util.types import Floats, Label
 from votron.errors import VotronError
 from votron.kernels import Kernel
 from votron.kernels.base import negative_diagonal
@@ -23,13 +19,13 @@ from votron.products import CallableProducts
 
 
 class WeightVector(Protocol):
-    """The methods of all forms. Only ``add`` changes anything."""
+    """The methods of all forms."""
 
     def zero(self) -> Self:
         """Return the zero vector in the same form."""
 
     def read(self, x: Example) -> Any:
-        """Return an example as this form takes it, or refuse it."""
+        """Return an example in this form, or refuse it."""
 
     def dot(self, x: Example) -> float:
         """Return v·x; not finite where it exceeds float64."""
@@ -41,7 +37,7 @@ class WeightVector(Protocol):
         """Add an example to v."""
 
     def shown(self, scale: float) -> Any:
-        """Return scale · v as users see it."""
+        """Return scale · v for users, read-only or a copy."""
 
 
 class DenseWeights:
@@ -54,57 +50,46 @@ class DenseWeights:
         return f"vectors of {len(self._v)} features"
 
     def zero(self) -> Self:
-        """Return the zero vector in the same form."""
         return type(self)(len(self._v))
 
     def read(self, x: Example) -> Row:
-        """Return an example as this form takes it, or refuse it."""
         refuse_names(x, str(self))
         return read_row(x, len(self._v))
 
     def dot(self, x: Row) -> float:
-        """Return v·x."""
         with np.errstate(over="ignore", invalid="ignore"):
             return float(self._v[x.indices] @ x.data if sp.issparse(x) else self._v @ x)
 
     def square(self, x: Row) -> float:
-        """Return x·x."""
         values = x.data if sp.issparse(x) else x
         with np.errstate(over="ignore"):
             return float(values @ values)
 
     def add(self, coefficient: float, x: Row) -> None:
-        """Add an example to v."""
         if sp.issparse(x):
             self._v[x.indices] += coefficient * x.data
         else:
             self._v += coefficient * x
 
     def shown(self, scale: float) -> Floats:
-        """Return scale · v as an array that cannot be written to."""
         v = scale * self._v
         v.flags.writeable = False
         return v
 
 
 class NamedWeights:
-    """Weights by name; a name that has no weight has weight 0.
-
-    Sums are correctly rounded, so the order in which an example names its features does not matter.
-    """
+    """Weights by name; sums are correctly rounded, so the order of names does not matter."""
 
     def __init__(self) -> None:
-        self._v: dict[Any, float] = {}
+        self._v: dict[Label, float] = {}
 
     def __str__(self) -> str:
         return "named features"
 
     def zero(self) -> Self:
-        """Return the zero vector in the same form."""
         return type(self)()
 
-    def read(self, x: Example) -> dict[Any, float]:
-        """Return an example as this form takes it, or refuse it."""
+    def read(self, x: Example) -> dict[Label, float]:
         if not has_names(x):
             raise VotronError(
                 f"The examples of this {OWNER} have named features, so each must be a mapping of names to numbers. "
@@ -112,16 +97,14 @@ class NamedWeights:
             )
         return read_named(x)
 
-    def dot(self, x: dict[Any, float]) -> float:
-        """Return v·x."""
+    def dot(self, x: dict[Label, float]) -> float:
         v = self._v
         return _sum(v[name] * value for name, value in x.items() if name in v)
 
-    def square(self, x: dict[Any, float]) -> float:
-        """Return x·x."""
+    def square(self, x: dict[Label, float]) -> float:
         return _sum(value * value for value in x.values())
 
-    def add(self, coefficient: float, x: dict[Any, float]) -> None:
+    def add(self, coefficient: float, x: dict[Label, float]) -> None:
         """Add an example to v; weights that become 0 are forgotten."""
         for name, value in x.items():
             weight = self._v.get(name, 0.0) + coefficient * value
@@ -130,8 +113,7 @@ class NamedWeights:
             else:
                 self._v.pop(name, None)
 
-    def shown(self, scale: float) -> dict[Any, float]:
-        """Return scale · v as a new dict."""
+    def shown(self, scale: float) -> dict[Label, float]:
         return {name: scale * weight for name, weight in self._v.items()}
 
 
@@ -151,11 +133,9 @@ class KernelWeights:
         return f"vectors of {self.n_features} features"
 
     def zero(self) -> Self:
-        """Return the zero vector in the same form."""
         return type(self)(self.kernel, self.n_features)
 
     def read(self, x: Example) -> Floats:
-        """Return an example as this form takes it, or refuse it."""
         refuse_names(x, str(self))
         row = as_dense(read_row(x, self.n_features))
         row.flags.writeable = False
@@ -163,7 +143,6 @@ class KernelWeights:
         return row
 
     def dot(self, x: Floats) -> float:
-        """Return v·Φ(x)."""
         if not self._rows.n:
             return 0.0
         dots = self._dots(x)[None, :]
@@ -174,20 +153,17 @@ class KernelWeights:
             return float(np.add.accumulate(self._coefficients.values * values[0])[-1])
 
     def square(self, x: Floats) -> float:
-        """Return K(x, x)."""
         diagonal = self.kernel.diagonal(self._squares(x))
         if diagonal[0] < 0:
             raise negative_diagonal(self.kernel, diagonal)
         return float(diagonal[0])
 
     def add(self, coefficient: float, x: Floats) -> None:
-        """Add an example to v."""
         self._terms.extend(self.kernel.terms(self._squares(x)).T)
         self._rows.extend(x[None])
         self._coefficients.extend([coefficient])
 
     def shown(self, scale: float) -> tuple[tuple[float, Floats], ...]:
-        """Return the pairs of a coefficient and an example, in the order of the mistakes."""
         rows = self._rows.values.copy()
         rows.flags.writeable = False
         return tuple((scale * float(c), row) for c, row in zip(self._coefficients.values, rows, strict=True))
@@ -208,14 +184,12 @@ class KernelWeights:
 
     @property
     def _function(self) -> CallableProducts:
-        """The products of a kernel that is given as a function."""
         products = self.kernel.products(self.kernel.traits(np.empty((1, self.n_features))))
         assert isinstance(products, CallableProducts)
         return products
 
 
 def weights_for(x: Example, kernel: Kernel | None) -> WeightVector:
-    """Return the zero vector in the form that suits an example."""
     if has_names(x):
         if kernel is not None:
             refuse_names(x, "with a kernel vectors: use scikit-learn's DictVectorizer, or to_numpy() of a Series")
@@ -225,7 +199,6 @@ def weights_for(x: Example, kernel: Kernel | None) -> WeightVector:
 
 
 def refuse_names(x: Example, wanted: str) -> None:
-    """Refuse a mapping where vectors are expected."""
     if has_names(x):
         raise VotronError(
             f"The examples of this {OWNER} are {wanted}. Got named features ({type(x).__name__}) instead."

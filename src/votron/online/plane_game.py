@@ -1,15 +1,9 @@
 """The rules of the perceptron game in the plane, and a player A who makes the most of them.
 
-Problem: A gives examples, each with a label, and B, the perceptron, predicts. A has chosen a target u of length 1, a
-margin γ and a radius R beforehand, and must keep to them. How many mistakes can A force? The theorem says (R/γ)² at
-most. In the plane it is about half of that: each signed example z = yx that is a mistake has z·u ≥ γ and v·z ≤ 0, and
-where z brings v·u forward by γ only, ‖v‖² grows by R² only if z is perpendicular to v and as long as R. In the plane
-both at once can be had once or twice.
-
-=============  ===================================================================================================
-`PlaneRules`   u, γ and R; which examples they allow, and which rule an example breaks
-`LongestGame`  signed examples that force as many mistakes as there can be, by looking ahead to the end of the game
-=============  ===================================================================================================
+Problem: A has chosen a target u of length 1, a margin γ and a radius R, and must keep to them; B is the perceptron. How
+many mistakes can A force? The theorem says (R/γ)² at most. In the plane it is about half of that: z = yx is a mistake
+where v·z ≤ 0. Where it brings v·u forward by γ only, ‖v‖² grows by R² only if z is perpendicular to v and of length R,
+and in the plane both at once are possible once or twice.
 
 Reference: Cohen, "Linear Classifiers and the Perceptron", sections 3.2-3.4. Cohen's R, with ‖x‖² < R, is R² here.
 """
@@ -22,13 +16,10 @@ from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from votron._util.types import Floats
+from votron._util.types import Floats, Index
 
 __all__ = ["BrokenRule", "LongestGame", "PlaneRules"]
-
-Floats = Floats
 
 _CELLS = 800
 """Values of v across u that looking ahead tells from each other."""
@@ -37,13 +28,7 @@ _INSIDE = 1e-9
 
 
 class BrokenRule(NamedTuple):
-    """A rule that an example breaks: its name, and a sentence.
-
-    Examples
-    --------
-    >>> PlaneRules.at(90, margin=0.25, radius=1).broken((2.0, 0.0), 1).name
-    'R'
-    """
+    """A rule that an example breaks."""
 
     name: str
     sentence: str
@@ -51,22 +36,13 @@ class BrokenRule(NamedTuple):
 
 @dataclass(frozen=True)
 class PlaneRules:
-    """What A has bound itself to.
-
-    Parameters
-    ----------
-    target : pair of float
-        u, of length 1.
-    margin, radius : float
-        γ and R, positive.
+    """The rules for A: u, of length 1, γ and R.
 
     Examples
     --------
     >>> rules = PlaneRules.at(90, margin=0.25, radius=1)
     >>> rules.bound
     16.0
-    >>> rules.broken((0.5, 0.5), 1) is None
-    True
     >>> print(rules.broken((0.5, 0.1), 1).sentence)
     Rule γ: y (u·x) ≥ γ. This example has y (u·x) = 0.1, and γ is 0.25: it lies within the band.
     """
@@ -83,7 +59,6 @@ class PlaneRules:
 
     @cached_property
     def u(self) -> Floats:
-        """The target as an array."""
         return np.array(self.target)
 
     @cached_property
@@ -93,11 +68,9 @@ class PlaneRules:
 
     @property
     def bound(self) -> float:
-        """The theorem's bound on mistakes, (R/γ)²."""
         return (self.radius / self.margin) ** 2
 
     def label(self, x: tuple[float, float]) -> int:
-        """Return the label that u gives to an example."""
         return 1 if float(self.u @ np.asarray(x)) >= 0 else -1
 
     def broken(self, x: tuple[float, float], y: int) -> BrokenRule | None:
@@ -116,17 +89,12 @@ class PlaneRules:
 
 
 class LongestGame:
-    """A player A that forces as many mistakes as there can be, up to the resolution of a grid.
+    """A player A that forces as many mistakes as possible, up to the resolution of a grid.
 
     Method: it is never better to bring v·u forward by more than γ, so every example has z·u = γ, and v·u, the *height*,
-    is known ahead of time. What is left is b = |v - (v·u) u|, at most R: from each b on a grid, by recursion from
-    the end of the game, the most mistakes that can still come. A mistake needs v·z ≤ 0, that is a step across u, of at
-    most s = √(R² - γ²), that is at least height · γ/b against b.
-
-    Parameters
-    ----------
-    rules : PlaneRules
-        The rules.
+    is known in advance. For each b = |v - (v·u) u| on a grid, recursion from the end of the game gives the most
+    mistakes that can still come. A mistake needs v·z ≤ 0: a step across u of at most s = √(R² - γ²), and at least
+    height · γ/b against b.
 
     Examples
     --------
@@ -146,7 +114,7 @@ class LongestGame:
         self.reach = math.sqrt(max(0.0, radius**2 - self.margin**2))
 
     def next(self, v: Floats) -> Floats | None:
-        """Return the signed example yx to give where B's guess is v; None if B errs on nothing that is allowed."""
+        """Return the signed example yx to give where B's guess is v; None if no allowed example is a mistake."""
         if self.over(v):
             return None
         height, b = float(v @ self.rules.u), float(v @ self.rules.across)
@@ -155,12 +123,12 @@ class LongestGame:
         return z if float(v @ z) <= 0 else None
 
     def over(self, v: Floats) -> bool:
-        """Tell whether B, with this guess, errs on nothing that is allowed."""
+        """Tell whether no allowed example is a mistake."""
         least, most = self._steps(float(v @ self.rules.u), abs(float(v @ self.rules.across)))
         return self.margin > self.rules.radius or most < least
 
     def count(self) -> int:
-        """Return how many mistakes it forces from the beginning."""
+        """Return the number of mistakes from the beginning."""
         v, n = np.zeros(2), 0
         while (z := self.next(v)) is not None:
             v, n = v + z, n + 1
@@ -173,9 +141,12 @@ class LongestGame:
         return -self.reach, -height * self.margin / b - 1e-12 * self.rules.radius
 
     def _step(self, height: float, b: float) -> float:
-        """Return the step after which the most mistakes can still come, of equal ones that to the largest b."""
+        """Return the step after which the most mistakes can still come, among equal ones that to the largest b."""
         least, most = self._steps(height, b)
-        grid, after = _lookahead(self.margin, self.reach, round(height + self.margin, 9))
+        turns = max(0, math.floor(height / self.margin + 1e-9))
+        worths = _lookahead(self.margin, self.reach, round(height - turns * self.margin, 9))
+        grid = _grid(self.reach)
+        after = worths[turns + 1] if turns + 1 < len(worths) else np.zeros(len(grid), dtype=np.int64)
         ends = np.array([least, most])
         steps = np.concatenate([ends, grid - b, -grid - b])
         steps = steps[(steps >= least) & (steps <= most)]
@@ -185,27 +156,31 @@ class LongestGame:
         return float(steps[best[np.argmax(there[best])]])
 
 
-@lru_cache(maxsize=1024)
-def _lookahead(margin: float, reach: float, height: float) -> tuple[Floats, NDArray[np.int64]]:
-    """Return values of b, and for each how many mistakes can come where v·u is ``height``."""
-    grid = np.linspace(0.0, max(reach, 1e-12), _CELLS + 1)
-    if height * margin > reach * grid[-1]:
-        return grid, np.zeros(len(grid), dtype=np.int64)
-    _, after = _lookahead(margin, reach, round(height + margin, 9))
-    errs = grid * reach >= height * margin
-    worth = np.zeros(len(grid), dtype=np.int64)
-    low, high = grid - reach, grid - height * margin / np.maximum(grid, 1e-12)
-    first = np.where(high >= 0, 0.0, -high)  # the places |b + step| are an interval that may be folded at 0
-    last = np.maximum(-low, high)
+def _grid(reach: float) -> Floats:
+    return np.linspace(0.0, max(reach, 1e-12), _CELLS + 1)
+
+
+@lru_cache(maxsize=64)
+def _lookahead(margin: float, reach: float, start: float) -> list[Index]:
+    """Return the most mistakes that can still come, for each b on the grid, where v·u is start, start + γ, ..."""
+    grid = _grid(reach)
     cell = grid[1]
-    i, j = np.ceil(first / cell - 1e-9).astype(int), np.floor(last / cell + 1e-9).astype(int)
-    fits = errs & (j >= i)
-    worth[errs] = 1
-    worth[fits] = 1 + _largest_between(after, i[fits], np.minimum(j[fits], len(grid) - 1))
-    return grid, worth
+    heights = np.arange(start, reach * grid[-1] / margin + margin, margin)
+    worths: list[Index] = [np.zeros(len(grid), dtype=np.int64)]
+    for height in heights[::-1]:
+        errs = grid * reach >= height * margin
+        low, high = grid - reach, grid - height * margin / np.maximum(grid, 1e-12)
+        # the places |b + step| are an interval, which may be folded at 0
+        first, last = np.where(high >= 0, 0.0, -high), np.maximum(-low, high)
+        i, j = np.ceil(first / cell - 1e-9).astype(int), np.floor(last / cell + 1e-9).astype(int)
+        fits = errs & (j >= i)
+        worth = errs.astype(np.int64)
+        worth[fits] += _largest_between(worths[-1], i[fits], np.minimum(j[fits], len(grid) - 1))
+        worths.append(worth)
+    return worths[::-1]
 
 
-def _largest_between(values: NDArray[np.int64], i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[np.int64]:
+def _largest_between(values: Index, i: Index, j: Index) -> Index:
     """Return the largest of values[i..j], both included, for each pair, from those of stretches of 1, 2, 4, ..."""
     stretches = [values]
     while 2 ** len(stretches) <= len(values):

@@ -22,13 +22,11 @@ for the pocket, Littlestone (1989) for the held-out part.
 """
 
 from votron.rules import standard as _standard  # noqa: F401  # registers its rules
-from votron.rules.base import RULES, Account, DrawnRule, MomentRule, Rule, TallyRule, register_rule
-from votron.rules.scan import row_draws
+from votron.rules.base import RULES, DrawnRule, MomentRule, Rule, TallyRule, register_rule
 from votron.rules.vectors import HoldoutCurve, RuleSet, Vectors
 
 __all__ = [
     "RULES",
-    "Account",
     "DrawnRule",
     "HoldoutCurve",
     "MomentRule",
@@ -37,8 +35,7 @@ __all__ = [
     "TallyRule",
     "Vectors",
     "register_rule",
-    "row_draws",
 ]
 
-for _cls in (Account, DrawnRule, HoldoutCurve, MomentRule, Rule, RuleSet, TallyRule, Vectors):
+for _cls in (DrawnRule, HoldoutCurve, MomentRule, Rule, RuleSet, TallyRule, Vectors):
     _cls.__module__ = __name__  # where pickles and other files of theirs find them, whatever module they are written in

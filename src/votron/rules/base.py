@@ -1,12 +1,12 @@
-"""The base of all prediction rules: what a rule is asked, in three kinds; and the rules by name.
+"""The base classes of prediction rules, and the rules by name.
 
-A rule is one object. It derives from one of
+A rule derives from one of
 
 * `TallyRule`: each vector adds its share for every step that it survived,
 * `MomentRule`: one vector a class predicts, the one alive at a time that the rule names,
 * `DrawnRule`: the same, but with a time of its own for each row,
 
-and is made known by `votron.rules.register_rule`. The scan over the record (`votron.rules.scan`) asks it for no more.
+and is registered by `votron.rules.register_rule`.
 """
 
 from __future__ import annotations
@@ -35,30 +35,13 @@ __all__ = [
 
 
 class Account(NamedTuple):
-    """What examples have to do with the score of a row.
-
-    Attributes
-    ----------
-    coefficients : array of shape (n_vectors, n_support)
-        Of the support rows: Σ_j coefficient_j K(x_j, x), over the divisor, is a score.
-    divisor : array of shape (n_vectors,)
-        What the sums are divided by.
-    words : str
-        Whose score that is.
-    exact : bool
-        Whether it is the rule's own; otherwise it is that of a vector that stands for many.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> Account(np.array([[2.0, -1.0]]), np.ones(1), "the last vector", True).words
-    'the last vector'
-    """
+    """The coefficients by which training examples make up a score, Σ_j coefficient_j K(x_j, x) / divisor."""
 
     coefficients: Floats
     divisor: Floats
     words: str
     exact: bool
+    """Whether this is the rule's own score, and not that of a vector that stands for many."""
 
 
 class Rule:
@@ -72,26 +55,26 @@ class Rule:
     """
 
     name: ClassVar[str] = ""
-    """What users, model files and the command line call it."""
+    """Its name for users, model files and the command line."""
     words: ClassVar[str] = ""
-    """The prediction, as help texts show it."""
+    """A description for help texts."""
     one_vector: ClassVar[bool] = False
-    """Whether it scores by one vector a class, so that it has coefficients of its own (`expansion`)."""
+    """Whether it scores by one vector per class, and so has an `expansion`."""
     needs_lengths: ClassVar[bool] = True
     """Whether the lengths of vectors change its scores where vectors are normalised."""
     unsteady: ClassVar[bool] = False
-    """Whether its error swings from one mistake to the next, as long as training makes some."""
+    """Whether its error changes much from one mistake to the next."""
     needs_held_out: ClassVar[bool] = False
-    """Whether it chooses by rows that training has not seen, so that it does not follow from the record alone."""
+    """Whether it depends on held-out rows, and not on the record alone."""
     by_row: ClassVar[bool] = False
     """Whether each row is scored by vectors of its own."""
 
     def predictor(self, training: str, normalized: bool) -> str:
-        """Return what certificates call this rule after a training of, say, "one epoch"."""
+        """Return the name of this rule in certificates, after a training of, say, "one epoch"."""
         return f"{self.name} after {training}"
 
     def lengths_matter(self, n_vectors: int) -> bool:
-        """Tell whether normalising vectors changes labels: of one vector alone it changes no sign."""
+        """Tell whether normalising vectors changes labels; of one vector alone it changes no sign."""
         return self.needs_lengths and n_vectors > 1
 
     def expansion(self, vectors: Vectors, normalized: bool) -> tuple[Floats, Floats] | None:
@@ -99,7 +82,7 @@ class Rule:
         return None
 
     def account(self, vectors: Vectors, normalized: bool, uniform: float) -> Account:
-        """Return what examples have to do with the score of a row, whose content gives ``uniform`` in [0, 1).
+        """Return how examples make up the score of a row, whose content gives ``uniform`` in [0, 1).
 
         By default the rule's own coefficients; where it has none, those of the mean of all vectors.
         """
@@ -110,7 +93,7 @@ class Rule:
         return Account(*mean_expansion(vectors, normalized), words, exact=False)
 
     def credits(self, scores: Floats, lengths: Floats, normalized: bool) -> Floats | None:
-        """Return what each vector adds for a step it survives, if that is how the rule scores; else None.
+        """Return what each vector adds for a step that it survives, or None if the rule does not score so.
 
         ``scores`` are those of each vector (first axis) of some rows, ``lengths`` the lengths of the vectors.
         """
@@ -223,15 +206,7 @@ RuleClass = TypeVar("RuleClass", bound=type[Rule])
 
 
 def rules_that_differ(n_classes: int) -> list[tuple[str, bool]]:
-    """Return the rules of a record that differ, and whether vectors are normalised first.
-
-    Normalising changes nothing for voting, nor for one vector alone.
-
-    Examples
-    --------
-    >>> [name for name, normalised in rules_that_differ(3) if normalised]
-    ['average', 'last', 'random', 'pocket']
-    """
+    """Return the rules that differ, and whether vectors are normalised, which changes nothing for a vote."""
     n_vectors = 1 if n_classes == 2 else n_classes
     rules = {name: rule for name, rule in RULES.items() if not rule.needs_held_out}
     normalised = [name for name, rule in rules.items() if rule.lengths_matter(n_vectors)]
@@ -239,7 +214,7 @@ def rules_that_differ(n_classes: int) -> list[tuple[str, bool]]:
 
 
 def register_rule(cls: RuleClass) -> RuleClass:
-    """Make a rule known by its name: to estimators, searches, model files and the command line.
+    """Register a rule under its name, for estimators, searches, model files and the command line.
 
     It is a class derived from `TallyRule`, `MomentRule` or `DrawnRule`, with a ``name``; it takes no arguments, and is
     returned. Packages bring rules as entry points of the group ``votron.rules``.

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from votron._loops import dual as _loops
-from votron._util.arrays import chunks, rows_in_bytes
+from votron._util.resources import chunks, rows_in_bytes
 from votron._util.types import Floats, Index, Rows, RowsLike
 from votron.blocks import EVENTS_AT_ONCE, DotCache, KernelBlock
 from votron.errors import NotRepresentableError
@@ -33,7 +33,7 @@ DOTS_KEPT = 16 << 20
 
 
 class Ready(NamedTuple):
-    """Rows to score and support rows, as the kernel's arithmetic takes them, with the kernel's terms of both."""
+    """Rows to score and support rows, in the form of the kernel's arithmetic, with the kernel's terms of both."""
 
     kernel: Kernel
     products: Products
@@ -44,7 +44,7 @@ class Ready(NamedTuple):
 
 
 class Plan:
-    """What a scan must keep on its way, for the rules and times asked for."""
+    """The tallies and moments that a scan keeps, for the rules and times asked for."""
 
     def __init__(self, vectors: Vectors, times: list[int], choices: list[Choice]) -> None:
         record = vectors.record
@@ -242,14 +242,7 @@ class BlockScan:
 
 
 def row_draws(X: Rows, seed: int) -> Floats:
-    """Return a number in [0, 1) for each row, from the seed and its content: equal rows have equal ones.
-
-    Examples
-    --------
-    >>> first, second, third = row_draws(np.array([[1.0, 2.0], [1.0, 3.0], [1.0, 2.0]]), seed=0)
-    >>> bool(first == third), bool(first == second)
-    (True, False)
-    """
+    """Return a number in [0, 1) for each row, from the seed and its content: equal rows have equal ones."""
     out = np.empty(X.shape[0])
     start = np.uint64(seed % 2**64)
     for part in chunks(X.shape[0], rows_in_bytes(X)):
