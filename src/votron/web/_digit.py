@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import ndimage
 
+from votron._util.frames import dense
 from votron._util.types import Floats, RowsLike, Scores
 from votron.record import labels_of
 from votron.web._run import RULE_NAMES, encoded, encoded_pixels
 from votron.web._schemas import DigitAnswer, Reason, RuleScores, Sample, VoteHistory
-from votron.web._workshop import Trained, dense
+from votron.web._workshop import Trained
 
 __all__ = ["PAD", "answer", "as_seen", "sample"]
 
@@ -65,7 +66,7 @@ def sample(trained: Trained, seed: int) -> Sample:
     assert trained.X is not None
     assert trained.shape is not None
     i = int(np.random.default_rng(seed).integers(trained.X.shape[0]))
-    image = dense(trained.X[i]).reshape(trained.shape)
+    image = dense(trained.X[[i]]).astype(np.float64).reshape(trained.shape)
     image = image / (image.max() or 1.0)
     if max(trained.shape) < PAD:
         room = PAD - 4

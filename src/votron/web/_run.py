@@ -7,12 +7,13 @@ import threading
 
 import numpy as np
 
-from votron._util.types import Array, Index, RowsLike
+from votron._util.frames import dense
+from votron._util.types import Array, Index
 from votron.record import labels_of
 from votron.rules import RULES
 from votron.web._game import EXTENT, field_of
 from votron.web._schemas import Alive, MistakeMade, PlanePoints, RunMoment, RunOverview, SupportImage
-from votron.web._workshop import Piece, Trained, dense
+from votron.web._workshop import Piece, Trained
 
 __all__ = ["RULE_NAMES", "Run", "encoded", "encoded_pixels"]
 
@@ -148,8 +149,8 @@ class Run:
 
 def encoded_pixels(trained: Trained, slot: int) -> str:
     """Return a support vector as bytes from 0 to 255, in base64."""
-    rows: RowsLike = trained.model.support_vectors_
-    return encoded(dense(rows[slot]), float(rows.max()))
+    rows = trained.model.support_vectors_
+    return encoded(dense(rows[[slot]]), float(rows.max()))
 
 
 def encoded(row: Array, top: float) -> str:

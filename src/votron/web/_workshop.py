@@ -11,6 +11,7 @@ from typing import Literal
 
 import numpy as np
 
+from votron._util.frames import dense
 from votron._util.types import Array, Estimator, Floats, Labels, RowsLike
 from votron.errors import VotronError
 from votron.estimators import VotedPerceptronClassifier
@@ -147,12 +148,7 @@ def given_piece(model: Estimator, title: str, X: RowsLike = None, y: Labels = No
         if kind == "plane":
             signs = np.zeros(len(model.support_))
             signs[model.record_.slot] = model.record_.sign
-            points = dense(model.support_vectors_), model.classes_[(signs > 0).astype(int)]
+            points = dense(model.support_vectors_).astype(np.float64), model.classes_[(signs > 0).astype(int)]
         return Trained(model, rows, labels, measured_on, shape, points)
 
     return Piece("model", title, kind, make)
-
-
-def dense(rows: RowsLike) -> Floats:
-    """Return rows, or one row, as an array of float64."""
-    return np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows, dtype=np.float64)
