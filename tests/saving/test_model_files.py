@@ -76,7 +76,7 @@ def test_the_record_and_the_history_are_the_same(name, tmp_path):
     model.save(tmp_path / "m")
     back = load(tmp_path / "m")
     assert back.record_.equals(model.record_)
-    assert str(back.history_) == f"{model.history_}\nopened from a model file"
+    assert str(back.history_) == f"{model.history_}\nloaded from a model file"
     for rule in ("vote", "average", "last", "random", "pocket"):
         same(back.with_rule(rule).decision_function(X), model.with_rule(rule).decision_function(X))
     assert str(back.suspects(3)) == str(model.suspects(3))
