@@ -15,7 +15,7 @@ from votron.kernels.base import is_precomputed
 from votron.rules import RULES
 from votron.rules.scan import row_draws
 from votron.theory.evidence import AVERAGE, LAST, ONE_RANDOM, ONE_VOTE, Evidence, Measured
-from votron.theory.evidence.recorded import evidence_of_record
+from votron.theory.evidence.models import evidence_of_record
 from votron.theory.evidence.trained import Trained, check_training_data
 from votron.theory.geometry import Comparators, Margins, comparator_margins, lengths_of
 
@@ -45,7 +45,6 @@ def trained_on(
     vectors: tuple[str, ...],
     comparators: Comparators,
     predictor: str,
-    lengths_known: bool,
     switches: Mapping[str, str],
 ) -> Trained:
     """Return a model and its vectors on its training data; refuse other data."""
@@ -74,7 +73,7 @@ def trained_on(
         history=model.history_,
         vectors=found,
         comparators=compare,
-        lengths_known=lengths_known,
+        lengths_known=kernel is not None and kernel.unit_length,
         switches=switches,
         row_hashes=None if precomputed else row_draws(rows, 0),
     )
@@ -116,7 +115,6 @@ def recorded_evidence(model: VotedPerceptronClassifier, X: RowsLike, y: Labels, 
         vectors=("last", "average"),
         comparators=comparators,
         predictor=predictor_name(model),
-        lengths_known=model.kernel_.unit_length,
         switches=_SWITCHES,
     )
     rule, chosen = model._predicting_rule(), _chosen_by_held_out(model)

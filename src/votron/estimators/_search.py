@@ -243,7 +243,8 @@ class Search:
                 raise
             self.stopped = "interrupted"
         if not self.trials:
-            raise self._failure()
+            first = self.skipped[0][1]
+            raise first if len(self.skipped) == 1 else VotronError(f"No setting could be fitted. The first: {first}")
         found = best_of_each(ranked(self.trials, self.rules))
         if math.isnan(found[0].score):
             raise VotronError("No setting could be scored: the score of each is NaN in one fold at least.")
@@ -262,12 +263,6 @@ class Search:
         """Settings that were tried, each once: on more rows or with more epochs, one is the same."""
         return len({trial.setting.key for trial in self.trials})
 
-    def _failure(self) -> ValueError:
-        first = self.skipped[0][1]
-        if len(self.skipped) == 1:
-            return first
-        return VotronError(f"No setting could be fitted. The first: {first}")
-
     def _rung(self, rung: int, n_rows: int, settings: list[Setting]) -> list[Setting]:
         """Try settings on so many rows, and what lies past the edges; return those to go on with, the best first."""
         queue, n_done, followed, points = list(settings), 0, None, list[Point]()
@@ -284,14 +279,12 @@ class Search:
                 now = [point.rank for point in points if followed is not None and point.params == followed.params]
                 if points and (not now or points[0].rank[:2] < now[0][:2]):  # better, and not only as good
                     followed = points[0]
-                    queue = self._beyond(followed)
+                    tried = [*(each.setting for each in self.trials), *(setting for setting, _ in self.skipped)]
+                    best, moment = followed.trial.setting, followed.params["epochs"]
+                    queue = beyond(best, moment, tried, self.grows, self.scale)
         best_first = best_of_each(points)
         n_kept = max(_LEAST_KEPT, math.ceil(len(best_first) / _SHARE))
         return [point.trial.setting for point in best_first[:n_kept]]
-
-    def _beyond(self, best: Point) -> list[Setting]:
-        tried = [*(trial.setting for trial in self.trials), *(setting for setting, _ in self.skipped)]
-        return beyond(best.trial.setting, best.params["epochs"], tried, self.grows, self.scale)
 
     def _add(self, trial: Trial) -> None:
         """Keep a trial, in the place of one of the same setting with fewer epochs, which it contains."""

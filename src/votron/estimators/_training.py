@@ -313,12 +313,6 @@ def held_out_split(
 # -- the run -----------------------------------------------------------------------------------------------------------
 
 
-def check_is_trained(model: Estimator) -> None:
-    """Refuse to show what a trainer has learnt before there is one."""
-    if not hasattr(model, "_trainer"):
-        raise AttributeError(f"This {type(model).__name__} is not fitted yet: call fit or partial_fit first.")
-
-
 def check_room(model: Estimator, needed: int) -> None:
     """Refuse weights for which there is no memory."""
     if needed > _WORTH_ASKING and needed > (free := available_memory()):
@@ -333,14 +327,14 @@ class Watch:
     """Hands progress on, and tells the engine to stop after this block when Ctrl-C is pressed; at a second one, now."""
 
     def __init__(self) -> None:
-        self.listeners: list[Callable[[int, int, int], None]] = []
+        self.report: Callable[[int, int, int], None] | None = None
         self.interrupted = False
         self.before = 0
         """Steps of earlier parts, where each counts its own."""
 
     def update(self, step: int, epoch: int, mistakes: int) -> None:
-        for listen in self.listeners:
-            listen(self.before + step, epoch, mistakes)
+        if self.report is not None:
+            self.report(self.before + step, epoch, mistakes)
 
     def should_stop(self) -> bool:
         return self.interrupted
@@ -364,24 +358,26 @@ class Watch:
             signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def watched(model: Estimator, train: Callable[[Watch], T], total_steps: int, size: int, **told: Any) -> tuple[T, bool]:
-    """Train in parts of ``size`` steps, and return the outcome and whether Ctrl-C ended training."""
+def watched(
+    model: Estimator, train: Callable[[Watch], T], n_steps: int, epoch_size: int | None = None, **shown: Any
+) -> tuple[T, bool]:
+    """Train, and return the outcome and whether Ctrl-C ended training."""
     watch = Watch()
 
     def work() -> T:
         with watch.minding_ctrl_c():
             return train(watch)
 
-    if model.verbose or hasattr(model, "_hooks") or hasattr(model, "_skl_callbacks"):
+    if model.verbose or hasattr(model, "_hooks"):
         from votron.estimators._watching import listened_to  # most training runs unheard
 
-        return listened_to(model, work, watch, total_steps, size, **told), watch.interrupted
+        return listened_to(model, work, watch, n_steps, epoch_size, **shown), watch.interrupted
     return work(), watch.interrupted
 
 
 def in_epochs(model: Estimator, n_steps: int, n_examples: int, train: Callable[[Watch], TrainingRun]) -> TrainingRun:
     """Train under watch, and return what happened."""
-    run, interrupted = watched(model, train, n_steps, n_examples, known=model.epochs is not None)
+    run, interrupted = watched(model, train, n_steps, None if model.epochs is None else n_examples)
     return replace(run, interrupted=interrupted)
 
 
@@ -469,9 +465,11 @@ def evenly(n: int, most: int) -> Index:
     return np.arange(n) if n <= most else np.arange(most) * n // most
 
 
-def second_half(order: Index, presented: int, rows: Rows, most: int = SAMPLE) -> Index:
-    """Return the steps before which rows are sampled: of those presented in the first pass, the second half."""
+def second_half(order: Index, presented: int, rows: Rows, most: int = SAMPLE, *, later: bool = False) -> Index:
+    """Return the steps before which rows are sampled: of the first pass the second half, of a later batch all along."""
     n = min(presented, len(order))
+    if later:
+        return evenly(n, most)
     return n // 2 + evenly(n - n // 2, room_for_sample(rows, most))
 
 
@@ -488,7 +486,6 @@ def class_numbers(codes: Index, n_vectors: int) -> Index:
 
 def come_grouped(codes: Index) -> bool:
     """Tell whether labels come class after class."""
-    changes = np.count_nonzero(codes[1:] != codes[:-1])
-    if len(codes) < 2 or changes > codes.max():
-        return False  # more changes than classes: there is no need to count these
-    return bool(changes + 1 == len(np.unique(codes)) < len(codes))
+    runs = 1 + np.count_nonzero(codes[1:] != codes[:-1])
+    few = len(codes) > 1 and runs <= 1 + codes.max()  # if not, there is no need to count classes
+    return bool(few and runs == len(np.unique(codes)) < len(codes))

@@ -21,18 +21,13 @@ from votron.history import TrainingHistory
 from votron.kernels.base import Kernel, is_precomputed, kernel_class
 from votron.record import labels_of
 
-try:
-    from sklearn.callback import CallbackSupportMixin
-except ImportError:  # scikit-learn before 1.9 has no callbacks
-    CallbackSupportMixin = type("CallbackSupportMixin", (), {})
-
 if TYPE_CHECKING:
     from votron.estimators._score_functions import Form
     from votron.estimators.compact import CompactClassifier
     from votron.explanations import Explanations
     from votron.theory import Certificate
 
-__all__ = ["CallbackSupportMixin", "SupportVectorMixin", "VotronClassifier"]
+__all__ = ["SupportVectorMixin", "VotronClassifier"]
 
 LEAST_POSITIVE = float(np.finfo(np.float64).tiny)
 """The score that stands for 0, of two classes: its sign tells the label."""

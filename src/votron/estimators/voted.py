@@ -21,29 +21,9 @@ from votron._util.types import Estimator, Floats, Index, Labels, Params, Rows, R
 from votron.cluster.rows import SpreadRows
 from votron.engine import DualTrainer, LinearTrainer, TrainingRun
 from votron.errors import VotronError
+from votron.estimators import _training as training
 from votron.estimators._probabilities import ProbabilisticClassifier
-from votron.estimators._training import (
-    SAMPLE,
-    Sample,
-    TrainingData,
-    Watch,
-    class_numbers,
-    come_grouped,
-    evenly,
-    hand_on_ctrl_c,
-    history_of_fit,
-    history_with_batch,
-    in_epochs,
-    kernel_on,
-    learnable_rows,
-    n_steps_of,
-    presentation,
-    reads_gamma,
-    second_half,
-    tell_of_end,
-    training_data,
-    unchanged_on_error,
-)
+from votron.estimators._training import Sample, TrainingData, Watch
 from votron.estimators._validation import (
     CLASS_WEIGHT_CONSTRAINTS,
     KERNEL_CONSTRAINTS,
@@ -56,7 +36,7 @@ from votron.estimators._validation import (
     validated,
 )
 from votron.estimators._weights import learns_in_batches, margins_of
-from votron.estimators.base import CallbackSupportMixin, SupportVectorMixin
+from votron.estimators.base import SupportVectorMixin
 from votron.kernels.base import Kernel, is_precomputed
 from votron.record import MistakeRecord
 from votron.rules import RULES, Vectors
@@ -83,7 +63,7 @@ def _learns_in_batches(model: Estimator) -> bool:
             f"{name} has no partial_fit with kernel='precomputed', "
             "since rows that arrive later have no kernel values with earlier ones."
         )
-    if isinstance(model.gamma, str) and reads_gamma(model.kernel):
+    if isinstance(model.gamma, str) and training.reads_gamma(model.kernel):
         raise VotronError(
             f"The 'gamma' parameter of {name} must be a number for partial_fit, since the data that decide what "
             f"{model.gamma!r} stands for are not all there. Got {model.gamma!r} instead.",
@@ -92,7 +72,7 @@ def _learns_in_batches(model: Estimator) -> bool:
     return learns_in_batches(model)
 
 
-class VotedPerceptronClassifier(CallbackSupportMixin, SupportVectorMixin, ProbabilisticClassifier):
+class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
     """Voted perceptron with kernels (Freund & Schapire, 1999).
 
     Training presents the examples in turn; each mistake adds the example to its class's vector. One training run yields
@@ -278,13 +258,13 @@ class VotedPerceptronClassifier(CallbackSupportMixin, SupportVectorMixin, Probab
         self.early_stopping = early_stopping
 
     def fit(self, X: RowsLike, y: Labels, sample_weight: ArrayLike | None = None) -> Self:
-        with unchanged_on_error(self):
+        with training.unchanged_on_error(self):
             self._validate_params()
-            data = training_data(self, X, y, sample_weight)
+            data = training.training_data(self, X, y, sample_weight)
             self.kernel_ = self._suited_kernel(data.rows)
             rng = check_random_state(self.random_state)
             order, held_out = self._split(data, rng)
-            n_steps, seed = n_steps_of(self, len(order)), _new_seed(rng)
+            n_steps, seed = training.n_steps_of(self, len(order)), _new_seed(rng)
             trainer = self._new_trainer(data.rows, n_steps, weighted=data.weights is not None)
             if self.early_stopping:
                 run, record, rule = self._train_until_best(trainer, data, order, held_out, n_steps, seed)
@@ -292,14 +272,14 @@ class VotedPerceptronClassifier(CallbackSupportMixin, SupportVectorMixin, Probab
                 run, record, rule = self._train_to_the_end(trainer, data, order, n_steps)
             self._keep(trainer.support_rows[: len(record.support)], data.as_given(record), seed)
             presented = min(run.steps, record.n_steps)
-            history = history_of_fit(self, data, order, held_out, run)
+            history = training.history_of_fit(self, data, order, held_out, run)
             self._set_history(replace(history, rows_repeated=presented > len(order), chosen_rule=rule))
-            at = second_half(order, presented, data.rows)
+            at = training.second_half(order, presented, data.rows)
             self._take_sample(self._sample_of(data, order, at, 0, grouped=not self.shuffle))
             if len(held_out):
                 self._ask_held_out(*data.held_out(held_out, self.kernel_))
             self._name_rows_as(X, y)
-        tell_of_end(self, run, _REMEDY)
+        training.tell_of_end(self, run, _REMEDY)
         return self
 
     @available_if(_learns_in_batches)  # type: ignore[untyped-decorator]
@@ -329,12 +309,12 @@ class VotedPerceptronClassifier(CallbackSupportMixin, SupportVectorMixin, Probab
         VotedPerceptronClassifier
             The model.
         """
-        with unchanged_on_error(self):
+        with training.unchanged_on_error(self):
             first = not hasattr(self, "history_")
             self._validate_params()
-            data = training_data(self, X, y, sample_weight, batch=True, classes=classes)
+            data = training.training_data(self, X, y, sample_weight, batch=True, classes=classes)
             self.kernel_ = self._suited_kernel(data.rows, first=first)
-            order = learnable_rows(data.rows, self.kernel_, at_least=0)
+            order = training.learnable_rows(data.rows, self.kernel_, at_least=0)
             trainer = self._resumed(data.rows)
             steps, numbered = trainer.time, 0 if first else max(trainer.time, self.history_.n_numbered)
             ids = np.zeros(data.rows.shape[0], dtype=np.int64)
@@ -342,16 +322,16 @@ class VotedPerceptronClassifier(CallbackSupportMixin, SupportVectorMixin, Probab
             run = self._train(trainer, data, order, len(order), ids)
             seed = _new_seed(check_random_state(self.random_state)) if first else self._vectors.seed
             self._keep(trainer.support_rows, trainer.record(max(1, trainer.time)), seed)
-            at = evenly(min(run.steps, len(order)), SAMPLE) if steps else second_half(order, run.steps, data.rows)
+            at = training.second_half(order, run.steps, data.rows, later=steps > 0)
             self._add_to_sample(self._sample_of(data, order, at, steps, grouped=True))
-            history = history_with_batch(self, data, order, run)
+            history = training.history_with_batch(self, data, order, run)
             self._set_history(replace(history, n_numbered=numbered + len(order)))
-        hand_on_ctrl_c(run, self.record_.n_steps)
+        training.hand_on_ctrl_c(run, self.record_.n_steps)
         return self
 
     def _suited_kernel(self, rows: Rows | SpreadRows, *, first: bool = True) -> Kernel:
         """Return the kernel of these rows, with the arithmetic that suits them; a further batch may not change it."""
-        kernel = kernel_on(self, rows)
+        kernel = training.kernel_on(self, rows)
         if not first and kernel != self.kernel_:  # its vectors are in another feature space
             raise VotronError(
                 f"The kernel must be the same at every call of partial_fit: {self.kernel_!r}. Got {kernel!r} instead."
@@ -366,8 +346,8 @@ class VotedPerceptronClassifier(CallbackSupportMixin, SupportVectorMixin, Probab
         hold_out = self.early_stopping or needs_held_out(self.rule)
         if hold_out:
             refuse_spread(data.rows, "Early stopping and the rules 'holdout' and 'auto'")
-        learnable = learnable_rows(data.rows, self.kernel_)
-        return presentation(self, learnable, data.codes, rng, hold_out=bool(hold_out))
+        learnable = training.learnable_rows(data.rows, self.kernel_)
+        return training.presentation(self, learnable, data.codes, rng, hold_out=bool(hold_out))
 
     def _new_trainer(
         self, rows: Rows | SpreadRows, n_steps: int, weighted: bool = False
@@ -417,7 +397,7 @@ class VotedPerceptronClassifier(CallbackSupportMixin, SupportVectorMixin, Probab
             watcher = watch if stop is None else stop.beside(watch)
             return run(rows, data.codes, order, n_steps, watcher=watcher)
 
-        done = in_epochs(self, n_steps, len(order), train)
+        done = training.in_epochs(self, n_steps, len(order), train)
         if isinstance(rows, SpreadRows):
             self.cluster_account_ = rows.account
         return done
@@ -512,8 +492,8 @@ class VotedPerceptronClassifier(CallbackSupportMixin, SupportVectorMixin, Probab
     def _sample_of(self, data: TrainingData, order: Index, at: Index, first: int, *, grouped: bool) -> Sample:
         """Return rows presented at some steps, when ``first`` steps were over before; ``grouped`` if classes may be."""
         rows = data.with_all_columns(rows_at(data.rows, order[at]), self.kernel_)
-        labels = class_numbers(data.codes[order[at]], self._n_vectors)
-        return Sample(rows, labels, first + at, grouped=grouped and come_grouped(data.codes[order]))
+        labels = training.class_numbers(data.codes[order[at]], self._n_vectors)
+        return Sample(rows, labels, first + at, grouped=grouped and training.come_grouped(data.codes[order]))
 
     def _predictor_key(self) -> str:
         return _key(self._predicting_rule(), bool(self.normalize_vectors))

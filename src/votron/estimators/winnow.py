@@ -9,26 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted
 
 from votron._util.types import Floats, Index, Labels, Rows, RowsLike
 from votron.engine import TrainingRun, WinnowTrainer
 from votron.engine.boolean import active_rows
 from votron.errors import NotRepresentableError
+from votron.estimators import _training as training
 from votron.estimators._score_functions import Form, Linear
-from votron.estimators._training import (
-    TrainingData,
-    check_is_trained,
-    check_room,
-    hand_on_ctrl_c,
-    history_of_fit,
-    history_with_batch,
-    in_epochs,
-    n_steps_of,
-    tell_of_end,
-    training_data,
-    unchanged_on_error,
-)
-from votron.estimators.base import CallbackSupportMixin, VotronClassifier
+from votron.estimators._training import TrainingData
+from votron.estimators.base import VotronClassifier
 from votron.theory.winnow import CONSTRAINTS
 
 __all__ = ["WinnowClassifier"]
@@ -39,7 +29,7 @@ _REMEDY = (
 )
 
 
-class WinnowClassifier(CallbackSupportMixin, VotronClassifier):
+class WinnowClassifier(VotronClassifier):
     """Winnow: linear thresholds over Boolean features, learnt by multiplication (Littlestone, 1988).
 
     Where a positive example is missed, the weights of its active features (those that are 1) are multiplied by
@@ -166,16 +156,16 @@ class WinnowClassifier(CallbackSupportMixin, VotronClassifier):
         self.verbose = verbose
 
     def fit(self, X: RowsLike, y: Labels) -> Self:  # type: ignore[override]  # it knows no weights
-        with unchanged_on_error(self):
+        with training.unchanged_on_error(self):
             self._validate_params()
-            data = training_data(self, X, y)
+            data = training.training_data(self, X, y)
             n = len(data.codes)
             order = check_random_state(self.random_state).permutation(n) if self.shuffle else np.arange(n)
             self._check_room()
             self._keep(self._new_trainer())
-            run = self._train(data, order, n_steps_of(self, n))
-            self._set_history(history_of_fit(self, data, order, order[:0], run))
-        tell_of_end(self, run, _REMEDY)
+            run = self._train(data, order, training.n_steps_of(self, n))
+            self._set_history(training.history_of_fit(self, data, order, order[:0], run))
+        training.tell_of_end(self, run, _REMEDY)
         return self
 
     def partial_fit(self, X: RowsLike, y: Labels, classes: Labels = None) -> Self:
@@ -197,16 +187,16 @@ class WinnowClassifier(CallbackSupportMixin, VotronClassifier):
         self : WinnowClassifier
             The model.
         """
-        with unchanged_on_error(self):
+        with training.unchanged_on_error(self):
             first = not hasattr(self, "_trainer")
             self._validate_params()
-            data = training_data(self, X, y, batch=True, classes=classes)
+            data = training.training_data(self, X, y, batch=True, classes=classes)
             self._check_room()
             self._keep(self._new_trainer() if first else self._trainer.copy())
             order = np.arange(len(data.codes))
             run = self._train(data, order, len(order))
-            self._set_history(history_with_batch(self, data, order, run))
-        hand_on_ctrl_c(run, run.steps)
+            self._set_history(training.history_with_batch(self, data, order, run))
+        training.hand_on_ctrl_c(run, run.steps)
         return self
 
     def _new_trainer(self) -> WinnowTrainer:
@@ -221,11 +211,13 @@ class WinnowClassifier(CallbackSupportMixin, VotronClassifier):
 
     def _check_room(self) -> None:
         """Refuse weights for which there is no memory."""
-        check_room(self, WinnowTrainer.n_bytes(self.n_features_in_, self._n_vectors, complement=bool(self.complement)))
+        training.check_room(
+            self, WinnowTrainer.n_bytes(self.n_features_in_, self._n_vectors, complement=bool(self.complement))
+        )
 
     def _train(self, data: TrainingData, order: Index, n_steps: int) -> TrainingRun:
         rows, trainer = active_rows(data.rows, self.binarize, type(self).__name__), self._trainer
-        return in_epochs(
+        return training.in_epochs(
             self, n_steps, len(order), lambda watch: trainer.run(rows, data.codes, order, n_steps, watcher=watch)
         )
 
@@ -233,7 +225,7 @@ class WinnowClassifier(CallbackSupportMixin, VotronClassifier):
         self._trainer, self.threshold_ = trainer, trainer.threshold
 
     def _trained(self) -> WinnowTrainer:
-        check_is_trained(self)
+        check_is_fitted(self)
         return self._trainer
 
     @property
