@@ -27,7 +27,7 @@ from votron.estimators.base import SupportVectorMixin, VotronClassifier
 from votron.kernels import Kernel
 from votron.kernels.base import is_precomputed
 from votron.theory.evidence import MAXIMAL, Evidence, Measured
-from votron.theory.evidence.maximal import evidence_of_maximal_margin
+from votron.theory.evidence.models import evidence_of_maximal_margin
 from votron.theory.geometry import Comparators, Margins, lengths_of
 
 __all__ = ["KernelAdatronClassifier"]

@@ -30,7 +30,7 @@ from votron.estimators._weights import learns_in_batches, margins_of
 from votron.kernels import Kernel, LinearKernel, PolynomialKernel
 from votron.products import squares as squared_lengths
 from votron.theory.evidence import AVERAGE, LAST, ONE_RANDOM, ONE_VOTE, Evidence, Measured
-from votron.theory.evidence.weights import evidence_of_weights
+from votron.theory.evidence.models import evidence_of_weights
 from votron.theory.geometry import Comparators, Margins
 
 __all__ = ["AveragedPerceptronClassifier"]

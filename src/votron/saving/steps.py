@@ -48,8 +48,6 @@ def set_names(made: Estimator, n_features: int | None, tensors: Tensors) -> None
         made.feature_names_in_ = objects(tensors.listed("feature_names", n=n_features))
 
 
-# -- fitted attributes ------------------------------------------------------------------------------------------------
-
 _LEARNT: dict[type, dict[str, str]] = {
     StandardScaler: {"mean_": "with_mean", "var_": "with_std", "scale_": "with_std"},
     MinMaxScaler: dict.fromkeys(("data_min_", "data_max_", "data_range_", "scale_", "min_"), ""),
@@ -145,9 +143,6 @@ _CLASSES = {cls.__name__: cls for cls in _HOOKS}
 _COLUMNS = {cls.__name__: cls for cls in KINDS}
 _LEFT_OUT = ("dtype", "vocabulary", "missing_values")
 """Parameters that are not stored."""
-
-
-# -- states -----------------------------------------------------------------------------------------------------------
 
 
 class Transformer(State, tag_field="kind"):
