@@ -315,7 +315,7 @@ def test_what_was_learnt_cannot_be_written_to():
         with pytest.raises(ValueError, match="read-only"):
             values[0, 0] = 7
     for name in LEARNT:
-        with pytest.raises(AttributeError, match="This WinnowClassifier is not fitted yet: call fit or partial_fit"):
+        with pytest.raises(AttributeError, match="not fitted"):
             getattr(WinnowClassifier(), name)
 
 
