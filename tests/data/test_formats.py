@@ -140,7 +140,7 @@ BAD_LINES = {
     "NaN": ("1 1:nan", "must be finite numbers. Got nan in row 2"),
     "order": ("1 3:1 2:1", "must be in ascending order, each once. Got 2 after 3 instead"),
     "huge": ("1 1000000000000:1", "with numbers up to 2147483646", "Got '1000000000000:1' instead"),
-    "NUL": ("1 1:2 \0", "has a NUL byte"),
+    "NUL": ("1 1:2 \0", "has the byte 0x00"),
 }
 
 
