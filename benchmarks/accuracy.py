@@ -28,7 +28,7 @@ from sklearn.svm import SVC, LinearSVC
 from benchmarks._common import RESULTS, Results, parser
 from benchmarks._datasets import Problem, encoder_for, problems, taken
 from votron import AveragedPerceptronClassifier, VotedPerceptronClassifier, VotedPerceptronClassifierCV
-from votron.evaluate.candidates import dense
+from votron._util.frames import dense
 from votron.evaluate.statistics import corrected_p
 
 FOLDS = 4

@@ -1,7 +1,7 @@
-"""The history of a training run: on which data, in which order and with which choices the record came about.
+"""The history of a training run: its data, its order, and the choices that led to the record.
 
-The record says what training did; the history says how it came to that. Estimators hold both, as ``record_`` and
-``history_``, and certificates, model files and explanations read these two and nothing else.
+Estimators hold the record and the history as ``record_`` and ``history_``; certificates, model files and explanations
+read these two and nothing else.
 """
 
 from __future__ import annotations
@@ -19,33 +19,18 @@ from votron._util.types import Array, Floats, Rows
 __all__ = ["Fingerprint", "TrainingHistory"]
 
 _ALL_UP_TO = 1024
-"""Rows that all enter the sums of a fingerprint; of those after them every 64th does."""
+"""The first rows all enter the sums of a fingerprint; of those after them every 64th does."""
 _THEN_EVERY = 64
 _AT_ONCE = 1 << 14
 
 
 @dataclass(frozen=True)
 class Fingerprint:
-    """What rows and labels are recognised by: labels exactly, rows up to rounding.
+    """A fingerprint of rows and labels, in their order: labels exactly, rows up to rounding.
 
-    The first thousand rows and every 64th of the others enter two weighted sums, which are compared with a tolerance:
-    a transformer may return rows that differ in the last bit from those it returned in training. Order matters.
-    Fingerprints of consecutive batches add up to that of all rows.
-
-    Attributes
-    ----------
-    n_rows : int
-        Number of rows.
-    n_features : int
-        Number of features.
-    labels : int
-        A 64-bit hash of the labels.
-    sums : tuple of float
-        Weighted sums over the sampled rows, with weights between -1 and 1.
-    scale : float
-        The sum of the absolute values there.
-    precision : float
-        How far sums may differ, as a share of the scale.
+    ``labels`` is a 64-bit hash. The first thousand rows and every 64th of the others enter two weighted ``sums``, which
+    may differ by ``precision`` times ``scale``, the sum of the absolute values: a transformer may return rows that
+    differ in the last bit from those in training. Fingerprints of consecutive batches add up to that of all rows.
 
     Examples
     --------
@@ -56,7 +41,7 @@ class Fingerprint:
     >>> known.difference(Fingerprint.of(X + 1e-16, codes)) is None
     True
     >>> known.difference(Fingerprint.of(X, 1 - codes))
-    'the labels are others, or in another order'
+    'the labels are different, or in another order'
     >>> Fingerprint.of(X[:1], codes[:1]).then(Fingerprint.of(X[1:], codes[1:], first=1)).difference(known) is None
     True
     """
@@ -103,23 +88,23 @@ class Fingerprint:
         )
 
     def difference(self, other: Fingerprint) -> str | None:
-        """Return in which way other data differ from these, as a clause of a sentence, or None."""
+        """Return how other data differ from these, as a clause of a sentence, or None."""
         if (self.n_rows, self.n_features) != (other.n_rows, other.n_features):
             return (
                 f"there are {other.n_rows:,} rows of {other.n_features:,} features, and training had {self.n_rows:,} "
                 f"rows of {self.n_features:,}"
             )
         if self.labels != other.labels:
-            return "the labels are others, or in another order"
+            return "the labels are different, or in another order"
         precision = max(self.precision, other.precision)
         for mine, theirs in zip(self.sums, other.sums, strict=True):
             if not abs(mine - theirs) <= precision * self.scale:
-                return "the rows are others, or in another order"
+                return "the rows are different, or in another order"
         return None
 
 
 def _hash_of_labels(codes: NDArray[np.int64], first: int) -> int:
-    """Return the sum of hashes of row number and class, in parts that fit into the processor's cache."""
+    """Return the sum of hashes of row number and class, in parts that fit into the cache."""
     total = 0
     for start in range(0, len(codes), _AT_ONCE):
         part = codes[start : start + _AT_ONCE].astype(np.uint64)
@@ -144,7 +129,7 @@ def _hashed(values: Array) -> NDArray[np.uint64]:
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingHistory:
-    """How a fitted model came about.
+    """The history of a fitted model.
 
     Attributes
     ----------
@@ -185,7 +170,7 @@ class TrainingHistory:
     n_settings : int
         Settings that a search compared before this one was fitted; 0 without a search.
     from_file : bool
-        Whether the model was opened from a file, whose word this history is.
+        Whether the model was loaded from a file, so that this history is not verified.
 
     Examples
     --------
@@ -230,7 +215,7 @@ class TrainingHistory:
 
     @property
     def presented_unequally(self) -> bool:
-        """True if `fit` repeated rows and ``partial_fit`` then added others."""
+        """Whether `fit` repeated rows and ``partial_fit`` then added others."""
         return self.rows_repeated and self.n_batches > 0
 
     def then(self, batch: TrainingHistory) -> TrainingHistory:
@@ -267,5 +252,5 @@ class TrainingHistory:
         lines += [f"rule {self.chosen_rule!r} chosen by held-out rows"] * (self.chosen_rule is not None)
         lines += [f"end of training chosen by held-out rows ({self.end_chosen_by})"] * (self.end_chosen_by is not None)
         lines += [f"parameters chosen among {self.n_settings:,} settings by a search"] * bool(self.n_settings)
-        lines += ["opened from a model file"] * self.from_file
+        lines += ["loaded from a model file"] * self.from_file
         return "\n".join(lines)

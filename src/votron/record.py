@@ -32,9 +32,9 @@ __all__ = ["MistakeRecord", "labels_of"]
 
 
 def labels_of(scores: Floats, *, ties_to_first: bool = False) -> NDArray[np.int64]:
-    """Return the label that scores stand for, as a number: the place of the class among all, in their order.
+    """Return the predicted class of each row of scores, as a number.
 
-    Of two classes there is one score, and 0 or more stands for the second. Of more, the largest wins, and of equal
+    Two classes have one score, and 0 or more stands for the second. Of several scores the largest wins, and among equal
     ones the first.
 
     Parameters
@@ -42,7 +42,7 @@ def labels_of(scores: Floats, *, ties_to_first: bool = False) -> NDArray[np.int6
     scores : array of shape (n,), (n, 1) or (n, n_classes)
         Scores.
     ties_to_first : bool, default=False
-        Whether of two classes 0 stands for the first, as in naive Bayes, where it means that both are as probable.
+        Whether of two classes 0 stands for the first, as in naive Bayes.
 
     Returns
     -------
@@ -114,7 +114,7 @@ class MistakeRecord:
     weight: Floats | None = field(default_factory=lambda: None)  # no attribute of the class
 
     def __post_init__(self) -> None:
-        """Fix types, forbid writing, and check that this is a record at all."""
+        """Convert and freeze the arrays, and check that they are a record."""
         kinds = {
             "example": np.int64,
             "vector": np.int32,
@@ -140,7 +140,6 @@ class MistakeRecord:
             raise VotronError("A step of a MistakeRecord has one example, and each vector once, in rising order.")
 
     def _check_weights(self) -> None:
-        """Fix the type of the weights, if there are any but 1, and check them."""
         if self.weight is None:
             return
         weight = np.array(self.weight, dtype=np.float64)
@@ -192,7 +191,7 @@ class MistakeRecord:
 
     @cached_property
     def event_starts(self) -> NDArray[np.int64]:
-        """Where each event begins, and the end: the mistakes of one step, of one class or several, are an event."""
+        """Where each event begins, and the end; an event is the mistakes of one step."""
         if not len(self):
             return np.zeros(1, dtype=np.int64)
         changes = np.flatnonzero(np.diff(self.time)) + 1
@@ -215,7 +214,7 @@ class MistakeRecord:
 
     @cached_property
     def lengths(self) -> Floats:
-        """The length of each vector; where rounding left its square below 0, as contradictory rows can, it is 0."""
+        """The length of each vector; 0 where rounding left its square below 0."""
         return np.sqrt(np.maximum(self.norm2, 0.0))
 
     @property
@@ -233,7 +232,7 @@ class MistakeRecord:
         return replace(self, **parts, weight=weight, n_steps=int(time))
 
     def without_scores(self, norm2: Floats | None = None) -> MistakeRecord:
-        """Return the record with scores of 0, and lengths of 0 or the given ones: what voting does not look at."""
+        """Return the record with scores of 0, and lengths of 0 or the given ones, which voting does not use."""
         zeros = np.zeros(len(self))
         return replace(self, score=zeros, norm2=zeros if norm2 is None else norm2)
 
@@ -245,14 +244,14 @@ class MistakeRecord:
         return out
 
     def pocket(self) -> NDArray[np.int64]:
-        """Return when the longest-lived vector of each class was born (the first among equals; 0: none)."""
+        """Return when the longest-lived vector of each class was born (the first among equals; 0 for none)."""
         out = np.zeros(self.n_vectors, dtype=np.int64)
         for c, mine in self.of_each_vector.items():
             out[c] = self.time[mine[np.argmax(self.survival[mine])]]
         return out
 
     def digest(self) -> str:
-        """Return the SHA-256 of the record's bytes: equal digests, equal records, to the last bit."""
+        """Return the SHA-256 of the record's bytes."""
         h = hashlib.sha256(f"{self.n_vectors} {self.n_examples} {self.n_steps}".encode())
         for name, kind in (
             ("example", "<i8"),

@@ -3,7 +3,6 @@
 import csv
 import io
 import re
-from datetime import date
 
 import numpy as np
 import polars as pl
@@ -11,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from votron import TableEncoder
 from votron.data import read_examples
 
 fixture_once = settings(
@@ -75,7 +75,6 @@ def test_the_delimiter_is_found(write, delimiter):
         ("a,y\n" + "1,0\n" * 1500 + "0.5,1\n", [1.0] * 1500 + [0.5]),
         ("a,b,y\n" + "1,1,0\n" * 1500 + "9007199254740993,0.5,1\n", [1] * 1500 + [9007199254740993]),
         ("*,a,y\nx,1,0\nz,2,1\n", [1, 2]),
-        ("a,y\n2024-01-31,0\n2024-2-1,1\n", [date(2024, 1, 31), date(2024, 2, 1)]),
     ],
 )
 def test_values_of_a_column(write, text, expected):
@@ -131,7 +130,7 @@ def test_codes_with_leading_zeros_are_text(write, quoted):
         ("1,5 -2,25 ?", [1.5, -2.25, None]),
         ("1 6.511", [1.0, 6.511]),
         ("1,234,567 x", ["1,234,567", "x"]),
-        ("0,5 1.234", "must have one decimal mark. Got '1.234' in line 3 and '0,5' in line 2 instead"),
+        ("0,5 1.234", ["0,5", "1.234"]),
         ("1,5 2 1.234,5", "must hold numbers alone, as most of its values are. Got '1.234,5' in line 4 instead"),
     ],
 )
@@ -241,10 +240,17 @@ def test_columns_of_a_model(write, refused):
         path, "There must be a column 'age'", "as when the model was trained", labels="none", columns={"age": "number"}
     )
     refused(path, "must hold true and false, or 1 and 0", "Got 5 in line 2", labels="none", columns={"size": "truth"})
-    path = write("words.csv", "size,day\n3,1.2.2024\nbig,soon\n")
-    for name, kind, words in (("size", "number", "numbers, as when"), ("day", "date", "dates, all written alike")):
-        got = {"size": "'big'", "day": "'soon'"}[name]
-        refused(path, f"must hold {words}", f"Got {got} in line 3", labels="none", columns={name: kind})
+    path = write("words.csv", "size,day\n3,5\nbig,6\n")
+    refused(path, "must hold numbers, as when", "Got 'big' in line 3", labels="none", columns={"size": "number"})
+    refused(path, "must hold dates", "Got 5 in line 2", labels="none", columns={"day": "date"})
+
+
+def test_numbers_and_dates_written_as_text_are_read_as_in_training(write):
+    path = write("table.csv", 'price;day;y\n"$1,234.50";31/01/2024;0\n$3;1/2/2024;1\n$4.5;2/2/2024;0\n')
+    X = read_examples(path, label="y").X
+    encoder = TableEncoder().fit(X)
+    again = read_examples(path, label="y", columns=encoder.column_kinds_).X
+    assert np.array_equal(encoder.transform(again), encoder.transform(X))
 
 
 def test_columns_that_are_left_out_may_hold_anything(write, refused):
@@ -307,9 +313,9 @@ BAD_TABLES = {
     "names of patterns": ("^a$,b,class\n1,2,3\n", "The column '^a$' of", "must have another name"),
     "no name": (",age,class\n1,2,a\n", "Each column of", "Got none for column 1", "drop=0"),
     "no header": ("5.1,3.5,setosa\n4.9,3.0,setosa\n", "The first line of", "must name the columns", "header=False"),
-    "NUL": (HEAD + "b\0b,3,a\n", "is not text in UTF-8: line 3 has a NUL byte."),
+    "NUL": (HEAD + "b\0b,3,a\n", "is not text in UTF-8: line 3 has the byte 0x00"),
     "Latin-1": ((HEAD + "bé,3,a\n").encode("latin-1"), "is not text in UTF-8: line 3 has the byte 0xe9"),
-    "UTF-16": ((HEAD + "bob,3,a\n").encode("utf-16"), "(encoding='utf-16', perhaps)"),
+    "UTF-16": ((HEAD + "bob,3,a\n").encode("utf-16"), "encoding='utf-16'"),
     "open quote": (HEAD + '"bob,3,a\n', 'ends inside a quoted field: a quote " is not closed.'),
     "quote in a field": ('a,b,class\n"x",1,a\nb"o,2,a\n', "Line 3 of", 'has a quote " inside a field'),
     "text after a quote": ('a,b,class\n"x"y,1,a\n', "Line 2 of", 'has a quote " inside a field'),

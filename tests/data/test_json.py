@@ -1,6 +1,5 @@
 """JSON and JSON Lines: tables of objects, whole and in batches, and what is none."""
 
-import datetime
 import io
 import json
 import math
@@ -77,7 +76,6 @@ def test_kinds_of_columns(tmp_path):
     assert read(tmp_path, '[{"a": "x"}, {"a": 7}, {"a": 1.5}, {"a": "y"}]') == {"a": ["x", "7", "1.5", "y"]}
     assert read(tmp_path, '[{"a": {"b": {"c": 1}, "d": "x"}}, {}]') == {"a.d": ["x", None], "a.b.c": [1, None]}
     assert read(tmp_path, f'[{{"a": {2**70}}}, {{"a": 1}}]') == {"a": [2.0**70, 1.0]}
-    assert read(tmp_path, '[{"d": "2024-01-31"}, {"d": null}]') == {"d": [datetime.date(2024, 1, 31), None]}
     assert read(tmp_path, '[{"d": "2024-01-31"}]', as_text=["d"]) == {"d": ["2024-01-31"]}
     assert read(tmp_path, '[{"*": 1, "a": "x"}]') == {"*": [1], "a": ["x"]}
     assert read(tmp_path, r'[{"a": "NaN, \"NaN", "b": NaN}, {"b": 2}]') == {"a": ['NaN, "NaN', None], "b": [None, 2]}
@@ -132,11 +130,6 @@ def test_lines_say_where(tmp_path):
 LATER = {
     "words after numbers": ('{"a": 1}\n', '{"a": "x"}\n', "must hold numbers, as in the rows before it"),
     "truth after numbers": ('{"a": 1}\n', '{"a": true}\n', "must hold numbers, as in the rows before it"),
-    "words after dates": (
-        '{"a": "2024-01-31"}\n',
-        '{"a": "x"}\n',
-        "must hold dates, all written alike, as in the rows before it",
-    ),
 }
 
 

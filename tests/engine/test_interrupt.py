@@ -6,7 +6,7 @@ import subprocess
 import sys
 import textwrap
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import numpy as np
 import pytest
@@ -233,7 +233,9 @@ def test_a_process_that_is_stuck_is_broken_off_by_a_second_signal():
         process.send_signal(signal.SIGINT)
         with pytest.raises(subprocess.TimeoutExpired):
             process.communicate(timeout=1)  # it waits for the end of the block
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        while process.poll() is None:  # a busy machine may take both for one
+            process.send_signal(signal.SIGINT)
+            with suppress(subprocess.TimeoutExpired):
+                out, err = process.communicate(timeout=5)
     assert process.returncode == 0, err
     assert out.splitlines()[-1].strip() == "stopped"  # and nothing was learnt

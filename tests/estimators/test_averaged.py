@@ -9,7 +9,6 @@ from functools import reduce
 from itertools import pairwise
 from operator import add
 
-import joblib
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -19,7 +18,6 @@ from paper import paper_averaged, paper_perceptron
 from refusals import assert_clear, refusal
 from sklearn.datasets import load_digits, make_classification
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import Perceptron
 from strategies import thorough
 
 from votron import AveragedPerceptronClassifier, certify
@@ -378,15 +376,6 @@ def test_no_class_is_held_out_whole():
     assert_clear(refusal(few, lambda m: m.fit(*GOOD)), "Too few examples", "every class keeps one", "Got 3 example(s)")
 
 
-def test_bundled_digits(digits):
-    X, y = digits
-    model = paper_averaged(random_state=0).fit(X[:1200], y[:1200])
-    last = model.score(X[1200:], y[1200:])
-    assert last > 0.9
-    theirs = Perceptron(random_state=0, max_iter=5, tol=None).fit(X[:1200], y[:1200])
-    assert last >= theirs.score(X[1200:], y[1200:])
-
-
 # -- the face ---------------------------------------------------------------------------------------------------------
 
 
@@ -431,21 +420,6 @@ def test_sparsify_and_densify(average):
     assert np.array_equal(model.partial_fit(X, y).coef_, later.coef_)
 
 
-def test_a_stored_model_learns_on(digits):
-    X, y = digits
-    model = paper_averaged().partial_fit(X[:500], y[:500])
-    stored = pickle.loads(pickle.dumps(model))
-    assert np.array_equal(stored.coef_, model.coef_)
-    assert np.array_equal(stored.partial_fit(X[500:], y[500:]).coef_, model.partial_fit(X[500:], y[500:]).coef_)
-
-
-@pytest.mark.parametrize("kind", [int, str])
-def test_a_batch_may_have_a_class_a_row(kind):
-    labels = np.arange(30).astype(kind)
-    model = paper_averaged().partial_fit(np.eye(30), labels, classes=labels)  # and nothing warns
-    assert model.partial_fit(np.eye(30), labels).n_epochs_ == 2
-
-
 def test_learning_goes_on_after_fit(digits):
     X, y = digits[0][:100], digits[1][:100]
     model = paper_averaged(epochs=1, shuffle=False).fit(X, y)
@@ -478,22 +452,6 @@ def test_data_are_neither_copied_nor_changed(what, monkeypatch):
         assert np.array_equal(array, values)
 
 
-def test_what_is_kept_for_later_passes_is_bounded(monkeypatch):
-    rng = np.random.RandomState(0)
-    X, y = rng.rand(20_000, 100), rng.randint(0, 2, 20_000)
-    monkeypatch.setattr(presentation, "KEPT_BYTES", 12_000_000)
-    monkeypatch.setattr(presentation, "VALUES_AT_ONCE", 100_000)
-    tracemalloc.start()
-    try:
-        part = paper_averaged(epochs=3, random_state=0).fit(X, y)
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert 12e6 < peak < 18e6  # half of the rows
-    monkeypatch.setattr(presentation, "KEPT_BYTES", 0)
-    assert np.array_equal(part.coef_, paper_averaged(epochs=3, random_state=0).fit(X, y).coef_)
-
-
 # -- bad input --------------------------------------------------------------------------------------------------------
 
 GOOD = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, -6.0]]), np.array(["a", "b", "c"])
@@ -519,31 +477,6 @@ def test_scores_beyond_float64_are_refused(row):
     assert np.isfinite(model.decision_function(np.full((1, 2), 3e38, dtype=np.float32))).all()
 
 
-@pytest.mark.parametrize("dtype", [">f8", ">i4", ">f4", "f2", "longdouble", bool])
-@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix])
-def test_types_that_are_converted(dtype, form):
-    X = np.array([[1, 0, 1], [0, 1, 1], [1, 1, 0], [0, 0, 1]])
-    if form is sp.csr_matrix and dtype in ("f2", "longdouble"):
-        return  # scipy has no such matrices
-    given = sp.csr_matrix(X) if form is sp.csr_matrix else X.astype(dtype)
-    if form is sp.csr_matrix:
-        given.data = given.data.astype(dtype)
-    for y in ([0, 1, 1, 0], [0, 1, 2, 0]):
-        model = paper_averaged(shuffle=False).fit(given, y)
-        plain = paper_averaged(shuffle=False).fit(X.astype(float), y)
-        assert np.array_equal(model.coef_, plain.coef_)
-        assert np.array_equal(model.predict(given), plain.predict(X))
-
-
-def test_weights_from_a_file_learn_on(tmp_path, digits):
-    X, y = digits
-    model = paper_averaged(random_state=0).fit(X, y)
-    joblib.dump(model, tmp_path / "model")
-    mapped = joblib.load(tmp_path / "model", mmap_mode="r")
-    assert not mapped._trainer.weights.flags.writeable
-    assert np.array_equal(mapped.partial_fit(X, y).coef_, model.partial_fit(X, y).coef_)
-
-
 def test_weights_cannot_be_written_to(digits):
     model = paper_averaged(random_state=0).fit(*digits)
     for average in (True, False):
@@ -561,14 +494,6 @@ def test_a_refused_batch_leaves_sparse_weights_sparse(digits):
     model = paper_averaged(random_state=0).fit(X, y).sparsify()
     refusal(model, lambda m: m.partial_fit(X * 1e200, y))
     assert sp.issparse(model.coef_)
-
-
-def test_an_unfitted_model_says_so():
-    model = paper_averaged()
-    assert not hasattr(model, "coef_")
-    for act in (lambda: model.predict([[1]]), model.sparsify, model.densify):
-        with pytest.raises(ValueError, match="not fitted yet"):
-            act()
 
 
 # -- Ctrl-C -----------------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from paper import paper_perceptron
-from sklearn.datasets import load_digits, load_iris, make_blobs
+from sklearn.datasets import load_digits, load_iris
 from sklearn.exceptions import ConvergenceWarning
 from strategies import thorough
 
@@ -116,16 +116,6 @@ def test_holdout_carves_off_a_part_for_itself_only(digits):
     assert np.array_equal(held.support_vectors_, X[held.support_])
 
 
-def test_holdout_of_rare_classes(digits):
-    X, _ = digits
-    y = np.array(["common"] * 8 + ["rare", "other"])
-    trained = model(rule="holdout").fit(X[:10], y)  # one example cannot be both learnt and held out
-    assert trained.record_.n_examples == 9
-    assert model(rule="holdout", validation_fraction=0.5).fit(X[:4], [0, 1, 0, 1]).record_.n_examples == 2
-    both = model(rule="holdout", validation_fraction=0.7).fit(X[:4], [0, 1, 0, 1])
-    assert both.record_.n_examples == 2  # every class keeps an example to train on
-
-
 # -- moments of training ----------------------------------------------------------------------------------------------
 
 AT = [0.01, 0.1, 0.37, 1, 2.5, 4]
@@ -146,17 +136,6 @@ def test_a_moment_is_a_shorter_training(digits, odd, binary, rule):
         for entry, normalized in zip(rules, (False, True), strict=True):
             expected = short.with_rule(rule, normalized).decision_function(X)
             assert np.array_equal(scores[entry], expected), (moment, entry)
-
-
-def test_one_scan_for_all_rules_and_moments(digits):
-    X, y = digits
-    trained = model(rule="holdout", epochs=3).fit(X, y)
-    together = list(trained.staged_decision_function(X, at=AT[:5], rules=CHOICES))
-    for choice in CHOICES:
-        alone = list(trained.staged_decision_function(X, at=AT[:5], rules=[choice]))
-        for (moment, one), (_, all_rules) in zip(alone, together, strict=True):
-            assert list(one) == [choice]
-            assert np.array_equal(one[choice], all_rules[choice]), (moment, choice)
 
 
 def test_moments_by_default_are_the_epochs_that_were_run(odd):
@@ -306,16 +285,6 @@ def test_labels_of_any_type(digits, kind):
     assert model().partial_fit(X, labels, classes=names[::-1]).score(X, labels) > 0.8
 
 
-@pytest.mark.parametrize("form", [list, pd.Series, pl.Series, pd.Categorical, lambda y: pd.Series(y, dtype="category")])
-def test_labels_in_any_container(digits, form):
-    X, y = digits
-    labels = np.array(["even", "odd"])[y % 2]
-    trained = model(epochs=None, rule="last").fit(X, form(labels.tolist()))
-    assert list(trained.classes_) == ["even", "odd"]
-    assert trained.record_.equals(model(epochs=None).fit(X, labels).record_)
-    assert trained.score(X, form(labels.tolist())) == 1
-
-
 def test_two_classes_keep_one_score(odd, digits):
     X, y = odd
     trained = model().fit(X, y)
@@ -455,13 +424,6 @@ def test_booleans(digits):
             assert np.array_equal(trained.predict(form), trained.predict(bits))
 
 
-def test_bytes_stay_bytes(digits):
-    X, y = digits
-    assert model().fit(X, y).support_vectors_.dtype == np.uint8
-    assert sp.issparse(model().fit(sp.csr_matrix(X), y).support_vectors_)
-    assert model().partial_fit(X[:100], y[:100]).partial_fit(X, y).support_vectors_.dtype == np.uint8
-
-
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
 def test_frames_have_names(frame):
     X, y = load_iris(return_X_y=True)
@@ -549,29 +511,6 @@ def test_precomputed_kernels_are_kernels(digits):
 
 
 # -- margin -----------------------------------------------------------------------------------------------------------
-
-
-def test_a_larger_margin_parameter_gives_a_larger_margin():
-    X, y = make_blobs(120, centers=[[3, 1], [-3, -1]], cluster_std=0.9, random_state=3)
-    y = y.astype(bool)
-    signs = np.where(y, 1, -1)
-    for length in ("any length", "unit length"):
-        if length == "unit length":
-            X = X / np.linalg.norm(X, axis=1, keepdims=True)
-        R = np.linalg.norm(X, axis=1).max()
-        attained, updates = {}, {}
-        for tau in (0, 0.1, 1, 10, 100):
-            trained = paper_perceptron(kernel="linear", epochs=None, margin=tau, random_state=0).fit(X, y)
-            assert trained.converged_
-            scores = signs * trained.with_rule("last", True).decision_function(X)
-            assert (signs * trained.with_rule("last").decision_function(X) > tau * (X**2).sum(axis=1)).all()
-            attained[tau], updates[tau] = scores.min(), len(trained.record_)
-        best = max(attained.values())
-        assert attained[0] < attained[1] < attained[100] == best
-        for tau in attained:
-            assert updates[tau] <= (1 + 2 * tau) * (R / best) ** 2
-            if length == "unit length":
-                assert attained[tau] >= best * tau / (1 + 2 * tau)
 
 
 # -- how, not what ----------------------------------------------------------------------------------------------------

@@ -1,8 +1,6 @@
 """Classifiers of tables: the same from Python and from the shell, with what their classifier has."""
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pandas as pd
@@ -119,15 +117,6 @@ def test_it_is_a_pipeline_and_no_more_where_that_matters(fitted):
     assert Pipeline(model.steps).score(X, y) == model.score(X, y)
     with pytest.raises(AttributeError, match="no_such_thing"):
         model.no_such_thing  # noqa: B018  # asking is the test
-
-
-def test_public_modules_are_there_after_import_and_loaded_when_asked_for():
-    code = (
-        "import sys, votron; assert 'votron.export' not in sys.modules; assert 'sklearn' not in sys.modules; "
-        "assert votron.export.to_onnx and votron.data.read_examples and votron.saving; "
-        "assert 'export' in dir(votron)"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 @pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame])

@@ -18,8 +18,8 @@ from sklearn.utils import shuffle
 import votron
 from votron import AveragedPerceptronClassifier, VotedPerceptronClassifier, VotedPerceptronClassifierCV
 from votron.estimators._probabilities import ProbabilisticClassifier
-from votron.estimators._progressive import ENOUGH, groups_of, joined, progressive_scores, slope_of
-from votron.estimators._training import SAMPLE, Sample, evenly, second_half
+from votron.estimators._progressive import ENOUGH, groups_of, progressive_scores, slope_of
+from votron.estimators._training import SAMPLE, evenly, second_half
 from votron.rules import RULES
 
 DIGITS, NAMES = shuffle(*load_digits(return_X_y=True), random_state=0)  # writers come one after another
@@ -269,21 +269,6 @@ def test_weights_have_a_map_for_each_of_their_vectors(averaged, average, tmp_pat
     assert np.allclose(model.compact().predict_proba(DIGITS[1000:]), p)
 
 
-def test_saving_again_gives_the_same_file(voted, tmp_path):
-    voted.save(tmp_path / "first.votron")
-    voted.with_rule("last").predict_proba(DIGITS[:1])
-    voted.save(tmp_path / "third.votron")
-    assert (tmp_path / "first.votron").read_bytes() == (tmp_path / "third.votron").read_bytes()
-    votron.load(tmp_path / "first.votron").save(tmp_path / "second.votron")
-    assert (tmp_path / "first.votron").read_bytes() == (tmp_path / "second.votron").read_bytes()
-
-
-def test_asking_changes_nothing(voted):
-    before = dict(voted.__dict__)
-    voted.predict_proba(DIGITS[:3])
-    assert voted.__dict__ == before
-
-
 def test_precomputed_kernels_have_them_even_compact():
     K = polynomial_kernel(DIGITS[:600], degree=2, gamma=0.001)
     rows = polynomial_kernel(DIGITS[600:700], DIGITS[:600], degree=2, gamma=0.001)
@@ -411,15 +396,6 @@ def test_classes_that_come_in_batches_are_warned_of_by_the_whole_sample(make):
         model.predict_proba(zeros)
 
 
-def test_a_sample_loses_its_oldest_rows():
-    sample = Sample(np.zeros((1, 2)), np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64))
-    for start in range(0, 8000, 500):
-        times = np.arange(start, start + 500)
-        sample = joined(sample, Sample(np.zeros((500, 2)), times % 3, times))
-    assert sample.times.tolist() == list(range(8000 - SAMPLE, 8000))
-    assert np.array_equal(sample.labels, sample.times % 3)
-
-
 def test_the_search_has_those_of_its_best_model():
     model = VotedPerceptronClassifierCV(kernels=["linear"], epochs=2, cv=2, random_state=0)
     model.fit(DIGITS[:300], NAMES[:300])
@@ -458,12 +434,3 @@ def test_mapie_makes_sets_of_them(voted):
     labels, sets = conformal.predict_set(DIGITS[1400:])
     assert np.array_equal(labels, voted.predict(DIGITS[1400:]))
     assert sets[np.arange(len(labels)), NAMES[1400:], 0].mean() > 0.85
-
-
-def test_crepes_makes_sets_of_them(averaged):
-    from crepes import WrapClassifier
-
-    wrapped = WrapClassifier(averaged)
-    wrapped.calibrate(DIGITS[1000:1400], NAMES[1000:1400])
-    sets = wrapped.predict_set(DIGITS[1400:], confidence=0.9)
-    assert np.mean([truth in found for truth, found in zip(NAMES[1400:], sets, strict=True)]) > 0.85

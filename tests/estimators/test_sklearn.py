@@ -13,18 +13,17 @@ import joblib
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_digits, load_iris
 from sklearn.metrics.pairwise import polynomial_kernel
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import KBinsDiscretizer, StandardScaler
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import check_estimator, estimator_checks_generator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-import votron
 from votron import (
     AveragedPerceptronClassifier,
     KernelAdatronClassifier,
@@ -33,7 +32,7 @@ from votron import (
     VotedPerceptronClassifierCV,
     WinnowClassifier,
 )
-from votron.kernels import NormalizedKernel, PolynomialKernel, PrecomputedKernel
+from votron.kernels import NormalizedKernel, PrecomputedKernel
 from votron.rules import RULES
 
 # -- check_estimator --------------------------------------------------------------------------------------------------
@@ -201,21 +200,6 @@ def _of_adatron(model):
     return found if model.C else {**found, "check_class_weight_classifiers": "weights are factors of C: there is none"}
 
 
-def test_every_kernel_and_rule_is_checked():
-    kernels = {model.kernel for model in ESTIMATORS.values() if isinstance(getattr(model, "kernel", None), str)}
-    assert kernels | {"conjunction"} == {"linear", "poly", "rbf", "conjunction", "precomputed"}
-    for kernel in [*KERNELS, "conjunction"]:
-        assert {f"{kernel} - {rule}" for rule in RULES} <= set(ESTIMATORS)
-
-
-def test_every_classifier_is_checked():
-    exported = (getattr(votron, name) for name in votron.__all__)
-    classifiers = {thing for thing in exported if isinstance(thing, type) and issubclass(thing, ClassifierMixin)}
-    unchecked = {votron.CompactClassifier}  # it has no training, which is what the checks are about; see test_compact
-    assert {type(model) for model in ESTIMATORS.values()} >= classifiers - unchecked
-    assert len(classifiers) >= 4
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ESTIMATORS)
 @pytest.mark.filterwarnings("ignore:.*rows have K.x, x. = 0:UserWarning")  # as they have in the checks' sparse data
@@ -283,14 +267,6 @@ def test_pipeline(iris):
     assert pipe.score(X[100:], y[100:]) > 0.9
 
 
-@pytest.mark.parametrize("encode", ["onehot", "onehot-dense"])
-def test_pipeline_with_an_encoder_in_front_of_conjunctions(iris, encode):
-    X, y = iris
-    encoder = KBinsDiscretizer(5, encode=encode, quantile_method="averaged_inverted_cdf")
-    pipe = make_pipeline(encoder, VotedPerceptronClassifier(kernel="conjunction", random_state=0))
-    assert cross_val_score(pipe, X, y).mean() > 0.85
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("n_jobs", [None, 2])
 def test_grid_search(iris, n_jobs):
@@ -320,16 +296,6 @@ def test_calibration(iris, method):
     probabilities = model.predict_proba(X[100:])
     assert np.allclose(probabilities.sum(axis=1), 1)
     assert model.score(X[100:], y[100:]) > 0.85
-
-
-@pytest.mark.parametrize("kernel", ["rbf", PolynomialKernel(2), quadratic])
-def test_clone(iris, kernel):
-    X, y = iris
-    model = VotedPerceptronClassifier(kernel=kernel, margin=0.25, random_state=3).fit(X, y)
-    copy = clone(model)
-    assert copy.get_params() == model.get_params()
-    assert not hasattr(copy, "record_")
-    assert copy.fit(X, y).record_.equals(model.record_)
 
 
 def through_pickle(model):

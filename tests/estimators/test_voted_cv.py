@@ -76,13 +76,6 @@ def test_the_table_is_that_of_plain_cross_validation():
     assert model.score(X, y) == again.score(X, y)
 
 
-def test_results_are_a_frame():
-    found = pd.DataFrame(VotedPerceptronClassifierCV(**{**FEW, "kernels": ["rbf", "linear"]}).fit(*IRIS).cv_results_)
-    assert {"mean_fit_time", "std_test_score", "param_kernel", "param_gamma", "rank_test_score"} <= set(found.columns)
-    assert len(found) == 4 + 2  # the linear kernel reads no gamma
-    assert found["n_resources"].tolist() == [100] * 6
-
-
 def test_the_result_does_not_depend_on_threads_or_form():
     X, y = load_digits(return_X_y=True)
     X, y = X[:300], y[:300]
@@ -453,14 +446,6 @@ def test_rows_of_weight_0_are_left_out():
         assert np.array_equal(model.decision_function(X), without.decision_function(X))
 
 
-def test_margins_by_class():
-    X, y = make_classification(300, 6, weights=[0.85], flip_y=0.05, random_state=0)
-    margins = [0.0, {1: 2.0}, {0: 0.1, 1: 1.0}]
-    model = VotedPerceptronClassifierCV(**{**FEW, "margins": margins}, scoring="balanced_accuracy").fit(X, y)
-    assert model.best_params_["margin"] in margins
-    assert [each for each in model.cv_results_["param_margin"] if each == {1: 2.0}]
-
-
 # -- files, rules and ends --------------------------------------------------------------------------------------------
 
 
@@ -503,18 +488,6 @@ def test_a_search_goes_on_where_it_ended(tmp_path, fits, monkeypatch):
     assert model.best_params_ == whole.best_params_
     assert np.array_equal(model.cv_results_["mean_test_score"], whole.cv_results_["mean_test_score"])
     assert np.array_equal(model.decision_function(X), whole.decision_function(X))
-
-
-@pytest.mark.parametrize(
-    "change", [{"coef0": 2.0}, {"scoring": "f1_macro"}, {"random_state": 1}, {"cv": 4}, {"class_weight": "balanced"}]
-)
-def test_other_parameters_are_tried_anew(tmp_path, fits, change):
-    model = VotedPerceptronClassifierCV(**FEW, resume=tmp_path, refit=False).fit(*IRIS)
-    fits.clear()
-    clone(model).set_params(n_jobs=1, memory_limit=10**8).fit(*IRIS)
-    assert fits == []
-    clone(model).set_params(**change).fit(*IRIS)
-    assert len(fits) == 4 * change.get("cv", 3)
 
 
 def test_other_data_are_tried_anew(tmp_path, fits):

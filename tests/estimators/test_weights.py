@@ -212,12 +212,6 @@ def test_dicts_by_class_that_are_none(name):
 # -- margins by class -------------------------------------------------------------------------------------------------
 
 
-def test_margins_of_one_size_are_one_margin():
-    plain = model(margin=0.5).fit(X, Y)
-    assert model(margin={0: 0.5, 1: 0.5, 2: 0.5}).fit(X, Y).record_.equals(plain.record_)
-    assert model(margin={0: 0.0}).fit(X, Y).record_.equals(model().fit(X, Y).record_)
-
-
 def test_a_row_has_the_margin_of_its_class():
     """Of two classes or three: a mistake is one by its own class's margin, and not by less."""
     for classes in ([0, 1], [0, 1, 2]):

@@ -17,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import binarize
 from strategies import CONTAINERS, contained, thorough
 
-from votron.engine import TrainingRun, WinnowTrainer, boolean
+from votron.engine import TrainingRun, WinnowTrainer
 from votron.engine import winnow as engine
 from votron.engine.boolean import active_rows
 from votron.errors import NotRepresentableError, VotronError
@@ -261,14 +261,6 @@ def test_weights_neither_vanish_nor_overflow():
     assert np.isfinite(large.decision_function(X)).all()
 
 
-def test_shuffled_once_and_repeatable():
-    rng = np.random.default_rng(1)
-    X, y = rng.integers(0, 2, (80, 10)), rng.integers(0, 2, 80)
-    first, again, other = (WinnowClassifier(random_state=s).fit(X, y).weights_ for s in (3, 3, 4))
-    assert np.array_equal(first, again)
-    assert not np.array_equal(first, other)
-
-
 def test_until_convergence():
     rng = np.random.default_rng(0)
     X = rng.integers(0, 2, (300, 40))
@@ -372,12 +364,6 @@ def test_no_room_for_the_weights(monkeypatch, complement):
     refusal(model, lambda m: m.partial_fit(X, codes))
 
 
-def test_two_thousand_million_features(monkeypatch):
-    monkeypatch.setattr(_training, "available_memory", lambda: 8 << 30)
-    message = refusal(WinnowClassifier(), lambda m: m.fit(sp.csr_matrix((3, 2_000_000_000)), [0, 1, 1]))
-    assert message.startswith("The weights of 2,000,000,000 features and 2 classes take 16 GB in training")
-
-
 # -- scikit-learn -----------------------------------------------------------------------------------------------------
 
 
@@ -438,15 +424,6 @@ def test_data_that_are_not_boolean(form, value):
             assert all(word in refusal(model, act) for word in words)
     fitted = WinnowClassifier(random_state=0).fit(BITS, LABELS)
     assert all(word in refusal(fitted, lambda m: m.predict(contained(bad, form))) for word in words)
-
-
-def test_the_offending_row_is_named_far_down(monkeypatch):
-    monkeypatch.setattr(boolean, "rows_in_bytes", lambda X: 64)
-    bad = np.zeros((1000, 3))
-    bad[777, 1] = np.nextafter(1, 2)
-    assert "Got 1.0000000000000002 at row 777, column 1 instead." in refusal(
-        WinnowClassifier(), lambda m: m.fit(bad, np.arange(1000) % 2)
-    )
 
 
 def test_sparse_data_cut_below_zero():
@@ -528,21 +505,3 @@ def test_the_bound_in_numbers():
     assert disjunction_mistake_bound(8, 1, promotion=1 + 1e-12, threshold=2.0) == pytest.approx(
         2 * math.log(2) * 1e12 + 4e12, rel=1e-3
     )
-
-
-@pytest.mark.parametrize(
-    ("arguments", "name", "got"),
-    [
-        ((0, 0), "n_features", 0),
-        ((2.5, 1), "n_features", 2.5),
-        ((10, 11), "n_literals", 11),
-        ((10, -1), "n_literals", -1),
-        ((10, 1, 1.0), "promotion", 1.0),
-        ((10, 1, 2.0, 0.0), "threshold", 0.0),
-        ((10, 1, 2.0, None, "halve"), "demotion", "halve"),
-    ],
-)
-def test_the_bound_s_arguments(arguments, name, got):
-    with pytest.raises(ValueError, match=re.escape(f"Got {got!r} instead.")) as caught:
-        disjunction_mistake_bound(*arguments)
-    assert f"The '{name}' parameter of disjunction_mistake_bound must be" in str(caught.value)

@@ -76,7 +76,7 @@ def test_the_record_and_the_history_are_the_same(name, tmp_path):
     model.save(tmp_path / "m")
     back = load(tmp_path / "m")
     assert back.record_.equals(model.record_)
-    assert str(back.history_) == f"{model.history_}\nopened from a model file"
+    assert str(back.history_) == f"{model.history_}\nloaded from a model file"
     for rule in ("vote", "average", "last", "random", "pocket"):
         same(back.with_rule(rule).decision_function(X), model.with_rule(rule).decision_function(X))
     assert str(back.suspects(3)) == str(model.suspects(3))
@@ -215,11 +215,6 @@ def test_provenance_is_json(odd, tmp_path):
 def test_names_of_files_that_are_not_unicode_are_written_with_question_marks(tmp_path):
     VOTED.save(tmp_path / "m", provenance={"data": os.fsdecode(b"a\xff.csv")})
     assert read_manifest(tmp_path / "m").provenance == {"data": "a?.csv"}
-
-
-def test_a_certificate_is_what_certify_returns(tmp_path):
-    with pytest.raises(VotronError, match="'certificate' of a model"):
-        VOTED.save(tmp_path / "m", certificate={})
 
 
 def test_a_manifest_has_a_limit(tmp_path):

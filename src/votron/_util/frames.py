@@ -1,4 +1,4 @@
-"""Data frames of pandas and polars, told apart without importing either library."""
+"""Data frames of pandas and polars, distinguished without importing either library."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from datetime import date, datetime
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from votron._util.types import Array, Floats, Frame, Label, Labels, RowsLike, Series
@@ -207,3 +208,8 @@ def plain_labels(labels: Labels) -> Array:
     """Return labels as an array of text, numbers or truth values, even if they came as objects."""
     found = np.asarray(labels)
     return np.array(found.tolist()) if found.dtype.kind == "O" else found
+
+
+def dense(X: RowsLike) -> Array:
+    """Return rows as an array, sparse ones with their zeros."""
+    return X.toarray() if sp.issparse(X) else np.asarray(X)

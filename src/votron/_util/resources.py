@@ -1,4 +1,4 @@
-"""Memory and threads that this process may use, and teams of threads that share work."""
+"""Memory and threads that this process may use: limits, arrays in pieces, arrays that grow, and teams of threads."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, DTypeLike
 
+from votron._util.types import Array, Params, Rows
 from votron.errors import VotronError
 
 AUTO_SHARE = 0.25
@@ -30,9 +33,12 @@ _UNITS = {"": 1, "b": 1} | {
     for power, prefix in enumerate("kmgt", start=1)
     for suffix, base in (("b", 1000), ("ib", 1024))
 }
-_MULTIPLE = 64  # rows of a block that stay together
-T = TypeVar("T")
 _SIZE = re.compile(r"\s*([0-9]{1,18}(?:\.[0-9]{1,18})?)\s*([a-z]*)\s*", re.IGNORECASE)
+_CHUNK_BYTES = 8 << 20
+_LEAST_ROOM = 8  # of an array that grows
+_MULTIPLE = 64  # rows of a block that stay together
+
+T = TypeVar("T")
 
 
 # -- memory ------------------------------------------------------------------------------------------------------------
@@ -136,6 +142,60 @@ def _other_memory() -> Iterator[int]:
             return
         if physical > 0:
             yield physical // 2
+
+
+# -- arrays ------------------------------------------------------------------------------------------------------------
+
+
+def rows_in_bytes(X: Rows, n_bytes: int = _CHUNK_BYTES) -> int:
+    """Return how many rows of X, as float64 numbers, take about that much memory."""
+    per_row = X.nnz // max(1, X.shape[0]) if sp.issparse(X) else X.shape[1] if X.ndim > 1 else 1
+    return max(1, n_bytes // (8 * max(1, per_row)))
+
+
+def n_bytes(X: Rows) -> int:
+    """Return the memory that a matrix takes."""
+    return int(X.data.nbytes + X.indices.nbytes + X.indptr.nbytes if sp.issparse(X) else X.nbytes)
+
+
+def chunks(n: int, size: int) -> Iterator[slice]:
+    """Yield slices that cover ``range(n)``."""
+    for start in range(0, n, size):
+        yield slice(start, min(start + size, n))
+
+
+def grown(array: Array, used: int, needed: int) -> Array:
+    """Return the array with room for ``needed`` entries along its first axis, the first ``used`` of them kept."""
+    if needed <= array.shape[0]:
+        return array
+    out = np.empty((max(needed, 2 * array.shape[0], _LEAST_ROOM), *array.shape[1:]), dtype=array.dtype)
+    out[:used] = array[:used]
+    return out
+
+
+class Growing:
+    """An array that grows at its end, along its first axis; each entry has this type and shape."""
+
+    def __init__(self, dtype: DTypeLike = np.float64, *shape: int) -> None:
+        self._data: Array = np.empty((0, *shape), dtype=dtype)
+        self.n = 0
+
+    @property
+    def values(self) -> Array:
+        return self._data[: self.n]
+
+    def extend(self, more: ArrayLike) -> None:
+        more = np.asarray(more)
+        needed = self.n + len(more)
+        self._data = grown(self._data, self.n, needed)
+        self._data[self.n : needed] = more
+        self.n = needed
+
+    def truncate(self, n: int) -> None:
+        self.n = min(self.n, n)
+
+    def __getstate__(self) -> Params:
+        return {"_data": self.values.copy(), "n": self.n}
 
 
 # -- threads -----------------------------------------------------------------------------------------------------------

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from votron._util.arrays import n_bytes
-from votron._util.resources import parse_memory_limit
+from votron._util.resources import n_bytes, parse_memory_limit
 from votron._util.types import Array, Floats, Index, Rows
 from votron.cluster.messages import Numbers, Reply, Step
 from votron.cluster.shard import Part, Shard

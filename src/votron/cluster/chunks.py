@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from votron._util.arrays import n_bytes, rows_in_bytes
+from votron._util.resources import n_bytes, rows_in_bytes
 from votron._util.types import Array, Floats, Index, Rows
 from votron.products import Products
 from votron.products import squares as squared_lengths

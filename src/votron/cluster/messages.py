@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from votron._util.arrays import n_bytes
+from votron._util.resources import n_bytes
 from votron._util.types import Array, Floats, Index, Rows
 from votron.kernels import Kernel
 from votron.products import Products, Traits

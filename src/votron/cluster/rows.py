@@ -19,7 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from votron._util.arrays import rows_in_bytes
+from votron._util.resources import rows_in_bytes
 from votron._util.types import Array, Floats, Index, Rows, RowsLike
 from votron.cluster import chunks
 from votron.cluster.actor import Segment

@@ -45,7 +45,7 @@ def _in_order(parts: Sequence[Part], order: Index) -> Rows:
     if any(sp.issparse(part.rows) for part in parts):
         return stacked([part.rows[part.places >= 0] for part in parts])[order]
     out = np.empty((len(order), parts[0].rows.shape[1]), dtype=np.result_type(*(part.rows.dtype for part in parts)))
-    where, n = np.argsort(order), 0
+    where, n = np.argsort(order, kind="stable"), 0
     for part in parts:
         mine = np.flatnonzero(part.places >= 0)
         out[where[n : n + len(mine)]] = part.rows[mine]

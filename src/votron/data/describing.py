@@ -10,9 +10,11 @@ import scipy.sparse as sp
 
 from votron._util.frames import columns_of
 from votron._util.types import Params, Series
-from votron.data.dates import dates_in
 from votron.data.examples import Examples
-from votron.data.tables import kind_of, polars
+from votron.data.tables import kind_of
+from votron.tables import TableEncoder
+from votron.tables.date import DateColumn
+from votron.tables.survey import Survey
 
 __all__ = ["describe_examples"]
 
@@ -71,8 +73,9 @@ def _classes(examples: Examples) -> list[Params] | None:
 
 def _column(column: Series, discrete: frozenset[str]) -> Params:
     kind = kind_of(column)
-    if kind == "text" and column.name not in discrete and (dates := dates_in(column.cast(polars().String))) is not None:
-        column, kind = dates, "date"  # which encoders take them for, whatever file they are from
+    dates = _dates(column) if kind in ("text", "date") and column.name not in discrete else None
+    if dates is not None:
+        kind = "date"
     found: Params = {
         "name": column.name,
         "kind": {"boolean": "truth"}.get(kind, kind),
@@ -81,16 +84,18 @@ def _column(column: Series, discrete: frozenset[str]) -> Params:
     }
     if kind == "number":
         return found | {"min": _plain(column.min()), "max": _plain(column.max()), "mean": _plain(column.mean())}
-    if kind == "date":
-        return found | {"min": _day(column.min()), "max": _day(column.max())}
+    if dates is not None:
+        return found | {"min": str(np.datetime64(dates.first, "D")), "max": str(np.datetime64(dates.last, "D"))}
     if kind == "text":
         return found | {"values": column.drop_nulls().unique(maintain_order=True)[:_N_SHOWN].to_list()}
     return found
 
 
-def _day(value: Any) -> str:
-    """Return a date, with the time of day if there is one."""
-    return str(value).removesuffix(" 00:00:00")
+def _dates(column: Series) -> DateColumn | None:
+    """Return the dates that an encoder takes a column for."""
+    survey = Survey(column.name)
+    survey.add(column)
+    return DateColumn.recognise(survey, TableEncoder())
 
 
 def _plain(value: Any) -> float | int | None:

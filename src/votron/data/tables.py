@@ -12,7 +12,6 @@ import numpy as np
 from votron._util import frames
 from votron._util.text import did_you_mean
 from votron._util.types import Array, Frame, Labels, RowsLike, Series
-from votron.data.dates import dates_in, first_undated
 from votron.data.examples import Examples, check_length, short_repr, tidy_labels, with_numbers_of
 from votron.data.options import ReadOptions
 from votron.errors import DataError
@@ -23,7 +22,7 @@ _LOOKED_AT = 1000
 _QUICK = {"String": "text", "Boolean": "boolean", "Float64": "number", "Float32": "number"} | {
     f"{sign}Int{bits}": "number" for sign in ("", "U") for bits in (8, 16, 32, 64)
 }
-_WHAT = {"number": "numbers", "truth": "true and false, or 1 and 0", "date": "dates, all written alike"}
+_WHAT = {"number": "numbers", "truth": "true and false, or 1 and 0", "date": "dates"}
 _TRAINED = "as when the model was trained"
 _BEFORE = "as in the rows before it"
 
@@ -316,7 +315,7 @@ def convert_columns(X: RowsLike, kinds: Mapping[str, str], place: Place, name: s
     return polars().DataFrame(changed)
 
 
-def _converted(column: Series, wanted: str, place: Place, name: str, why: str) -> Any:
+def _converted(column: Series, wanted: str, place: Place, name: str, why: str) -> Series:
     pl = polars()
     kind = kind_of(column)
     if kind == "nothing":
@@ -325,22 +324,19 @@ def _converted(column: Series, wanted: str, place: Place, name: str, why: str) -
     if wanted == "text":
         return column if kind in ("text", "other") else column.cast(pl.String)
     texts = column.cast(pl.String) if kind in ("text", "boolean") else column
-    found, bad = column, None
+    found, is_wrong = column, None
     if why == _BEFORE and {kind, wanted} in ({"boolean", "number"}, {"number", "truth"}):
-        bad = int(column.is_not_null().arg_true()[0])
-    elif wanted == "date" and kind != "date":
-        dates = dates_in(texts) if kind == "text" else None
-        if dates is not None:
-            return dates
-        bad = first_undated(texts) if kind == "text" else int(column.is_not_null().arg_true()[0])
+        is_wrong = column.is_not_null()
+    elif wanted == "date":
+        is_wrong = column.is_not_null() if kind not in ("date", "text") else None
     elif wanted == "number" and kind == "text":
         found = _numbers(texts)
     elif wanted == "truth" and kind != "boolean":
         found = _truth_values(texts.str.to_lowercase() if kind == "text" else column.cast(pl.Float64), pl)
-    if bad is None and (wrong := found.is_null() & column.is_not_null()).any():
-        bad = int(wrong.arg_true()[0])
-    if bad is None:
+    is_wrong = found.is_null() & column.is_not_null() if is_wrong is None else is_wrong
+    if not is_wrong.any():
         return found
+    bad = int(is_wrong.arg_true()[0])
     what = "true and false" if why == _BEFORE and wanted == "truth" else _WHAT[wanted]
     remedy = ": read it as text if it is a column of names" if why == _BEFORE else ""
     raise DataError(

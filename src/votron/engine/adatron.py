@@ -29,14 +29,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from votron._loops import adatron as _loops
-from votron._util.arrays import chunks
-from votron._util.resources import Team, team
+from votron._util.resources import Team, chunks, team
 from votron._util.types import Array, Floats, Index, Rows
 from votron.blocks import ROWS_AT_ONCE
 from votron.engine.run import Watcher
 from votron.kernels import Kernel
-
-__all__ = ["MaximalMargin", "solve_adatron"]
 
 FIRST = 400
 """Examples in the first working set."""
@@ -137,7 +134,7 @@ class _CoordinateSteps:
 
     @property
     def best(self) -> float:
-        """What no margin exceeds."""
+        """An upper bound on every vector's margin."""
         total = float(self.a.sum())
         return math.sqrt(self.norm2) / total if total else math.inf
 

@@ -9,11 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from votron._util.arrays import chunks, rows_in_bytes
+from votron._util.resources import chunks, rows_in_bytes
 from votron._util.types import Array, Rows
 from votron.errors import VotronError
-
-__all__ = ["ActiveRows", "active_rows"]
 
 
 class ActiveRows(NamedTuple):

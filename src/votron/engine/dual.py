@@ -31,8 +31,7 @@ import scipy.sparse as sp
 from numpy.typing import DTypeLike, NDArray
 
 from votron._loops import dual as _loops
-from votron._util.arrays import Growing
-from votron._util.resources import Team, team
+from votron._util.resources import Growing, Team, team
 from votron._util.types import Array, Floats, Index, Rows
 from votron.blocks import WORTH_A_THREAD, DotCache, Events, KernelBlock
 from votron.engine.run import TrainingRun, Watcher
@@ -68,12 +67,11 @@ class DualTrainer:
         self._largest = 0.0
         self.support_rows: Rows = None
 
-    # -- the state
-    # ----------------------------------------------------------------------------------------------------------------
+    # -- the state ----------------------------------------------------------------------------------------------------
 
     @classmethod
     def resume(cls, kernel: Kernel, margin: float | Floats, record: MistakeRecord, support_rows: Rows) -> DualTrainer:
-        """Return a trainer that stands where this record ends."""
+        """Return a trainer that continues where a record ends."""
         trainer = cls(kernel, record.n_vectors, margin)
         trainer.time = record.n_steps
         for c in range(record.n_vectors):
@@ -121,8 +119,7 @@ class DualTrainer:
         self._score.extend(mistakes.score)
         self._norm2.extend(mistakes.norm2)
 
-    # -- training
-    # -----------------------------------------------------------------------------------------------------------------
+    # -- training -----------------------------------------------------------------------------------------------------
 
     def run(
         self,
@@ -164,12 +161,8 @@ class DualTrainer:
                         break
                 if self.time - last_mistake >= n and (self.time - first) % n == 0:
                     break
-        self._remember(X, visit)
+        self.remember(visit.products.keep(X, np.array(visit.new_supports, dtype=np.int64)))
         return TrainingRun(self.time - first, self.time - last_mistake >= n, interrupted)
-
-    def _adopt(self, X: Rows) -> Products:
-        """Choose the arithmetic for these rows beside the supports there are."""
-        return self.adopt(self.kernel.traits(X), X[:0])
 
     def adopt(self, traits: Traits, none: Rows) -> Products:
         """Choose the arithmetic for rows of these traits, and bring the supports, or ``none``, into its form."""
@@ -184,10 +177,6 @@ class DualTrainer:
             self._largest = max(self._largest, squares.max(initial=0.0))
         self._products = products
         return products
-
-    def _remember(self, X: Rows, visit: _Visits) -> None:
-        """Keep the rows of the new supports."""
-        self.remember(visit.products.keep(X, np.array(visit.new_supports, dtype=np.int64)))
 
     def remember(self, fresh: Rows) -> None:
         """Keep the rows of new supports."""
@@ -214,7 +203,7 @@ class Mistakes(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """What numbers may become: the largest kernel value, its rounding, and the largest weight."""
+    """Bounds on the numbers of a run: the largest kernel value, its rounding, and the largest weight."""
 
     kernel: Kernel
     bound: float
@@ -222,7 +211,7 @@ class Limits(NamedTuple):
     largest_weight: float
 
     def check(self, norm2: Floats, diagonal: Floats, names: Index, n_before: int) -> None:
-        """Catch a kernel that is none, and numbers that have grown out of reach, after ``n_before`` mistakes."""
+        """Raise if the kernel is indefinite or numbers overflow, after ``n_before`` mistakes."""
         scale = np.maximum(diagonal, np.abs(norm2).max(initial=0.0))
         # ‖v‖² of k mistakes is a sum of k² kernel values
         rounded = self.rounding * self.largest_weight**2 * np.square(n_before + np.arange(1.0, len(norm2) + 1))
@@ -240,7 +229,7 @@ class Limits(NamedTuple):
 
 
 def finite_bound(kernel: Kernel, largest: float) -> float:
-    """Return what no kernel value of rows with x·x up to ``largest`` exceeds, or refuse such rows."""
+    """Return an upper bound on kernel values of rows with x·x up to ``largest``; raise if they overflow."""
     bound = kernel.bound(largest)
     if not math.isfinite(bound):
         raise NotRepresentableError(
@@ -251,13 +240,13 @@ def finite_bound(kernel: Kernel, largest: float) -> float:
 
 
 def rounding_of(kernel: Kernel, products: Products, bound: float) -> float:
-    """Return how far a kernel value may be off that is made of dot products."""
+    """Return the rounding error of kernel values that are made of dot products."""
     exact = kernel.reads_features and products.dtype is not np.float32
     return bound * float(np.finfo(np.float64 if exact else np.float32).eps)
 
 
 class _Visits:
-    """The blocks of one run, and what happens on a visit to one."""
+    """The blocks of one run, visited one after another."""
 
     def __init__(
         self,
@@ -273,7 +262,7 @@ class _Visits:
         self.trainer, self.X, self.order = trainer, X, np.asarray(order, dtype=np.int64)
         self.ids = np.arange(X.shape[0]) if ids is None else ids
         self.kernel = trainer.kernel
-        self.products = trainer._adopt(X)
+        self.products = trainer.adopt(trainer.kernel.traits(X), X[:0])
         self.block_size = max(1, min(block_size or self._suitable_size(memory), len(order)))
         self.n_blocks = -(-len(order) // self.block_size)
         self.width = padded(self.block_size)
@@ -325,7 +314,7 @@ class _Visits:
         return self.products.block_size
 
     def _share_out(self, memory: int) -> None:
-        """Divide the memory: what training cannot do without, then packed blocks, then the cache of dot products."""
+        """Divide the memory: first what training needs, then packed blocks, then the cache of dot products."""
         supports = self.products.block_bytes(len(self.order)) * 3 // 4  # they grow by doubling, and may be many rows
         own = self.F.nbytes + self.own.nbytes + 4 * self.diagonal.nbytes + WORKING_MEMORY + supports
         left = max(0, memory - own)
@@ -389,7 +378,7 @@ class _Visits:
     def _commit(
         self, b: int, rows: Index, ahead: _Ahead, at: Index, vector: NDArray[np.int32], score: Floats, norm2: Floats
     ) -> None:
-        """Write a block's mistakes down: in the record, among the supports, in the cache."""
+        """Write a block's mistakes to the record, the supports and the cache."""
         trainer = self.trainer
         events = trainer.events
         assert events.store is not None
@@ -413,7 +402,7 @@ class _Visits:
         self.seen[b], self.cache.held[b] = trainer.n_events, self.cache.n
 
     def _rounding(self, squares: Floats, diagonal: Floats, bound: float) -> float:
-        """Return how far a kernel value may be off; one given as a whole number may have been rounded down to it."""
+        """Return the rounding error of kernel values; given whole numbers may have been rounded down."""
         if isinstance(self.products, GramProducts) and self.X.dtype.kind in "iub":
             some = squares > 0
             return float((diagonal[some] / squares[some]).max(initial=0.0))

@@ -17,16 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from votron._loops import primal as _loops
-from votron._util.arrays import Growing
-from votron._util.resources import pieces, team
+from votron._util.resources import Growing, pieces, team
 from votron._util.types import Array, Floats, Index, Rows
 from votron.engine.presentation import Presentation, RowBatch
 from votron.engine.primal import aligned_zeros, weights_width
 from votron.engine.run import TrainingRun, Watcher
 from votron.kernels import Kernel
 from votron.record import MistakeRecord
-
-__all__ = ["LinearTrainer"]
 
 MOST_WEIGHTS = 1 << 24
 """Weights above which the dual engine is left to it: they would not fit beside large data."""

@@ -16,7 +16,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import joblib
 import numpy as np
@@ -114,7 +114,6 @@ class Trial:
 
     @property
     def best_score(self) -> float:
-        """The highest of the mean scores."""
         return float(np.nan_to_num(self.scores.mean(axis=0), nan=-math.inf).max())
 
 
@@ -131,7 +130,6 @@ class Point(NamedTuple):
 
 
 def ranked(trials: Sequence[Trial], rules: Sequence[str]) -> list[Point]:
-    """Return all moments and rules of trials, the best first."""
     found = [
         (trial, trial.setting.params | {"epochs": moment, "rule": rule}, trial.scores[:, i, j])
         for trial in trials
@@ -228,7 +226,7 @@ class Search:
     def run(self, settings: list[Setting]) -> list[Point]:
         """Search, and return the best moment and rule of each trial, the best first."""
         self._started = time.monotonic()
-        self.score, self._fold_result, self._same = score_by(self.scoring), fold_result, list[Any]()
+        self.score, self._fold_result, self._same = score_by(self.scoring), fold_result, list[object]()
         if self.folder is not None:
             fixed = {name: value for name, value in self.fixed.items() if name not in ("memory_limit", "n_jobs")}
             self._same = [__version__, self.folds.digest(), self.scoring, self.rules, fixed]
@@ -243,7 +241,8 @@ class Search:
                 raise
             self.stopped = "interrupted"
         if not self.trials:
-            raise self._failure()
+            first = self.skipped[0][1]
+            raise first if len(self.skipped) == 1 else VotronError(f"No setting could be fitted. The first: {first}")
         found = best_of_each(ranked(self.trials, self.rules))
         if math.isnan(found[0].score):
             raise VotronError("No setting could be scored: the score of each is NaN in one fold at least.")
@@ -262,12 +261,6 @@ class Search:
         """Settings that were tried, each once: on more rows or with more epochs, one is the same."""
         return len({trial.setting.key for trial in self.trials})
 
-    def _failure(self) -> ValueError:
-        first = self.skipped[0][1]
-        if len(self.skipped) == 1:
-            return first
-        return VotronError(f"No setting could be fitted. The first: {first}")
-
     def _rung(self, rung: int, n_rows: int, settings: list[Setting]) -> list[Setting]:
         """Try settings on so many rows, and what lies past the edges; return those to go on with, the best first."""
         queue, n_done, followed, points = list(settings), 0, None, list[Point]()
@@ -284,14 +277,12 @@ class Search:
                 now = [point.rank for point in points if followed is not None and point.params == followed.params]
                 if points and (not now or points[0].rank[:2] < now[0][:2]):  # better, and not only as good
                     followed = points[0]
-                    queue = self._beyond(followed)
+                    tried = [*(each.setting for each in self.trials), *(setting for setting, _ in self.skipped)]
+                    best, moment = followed.trial.setting, followed.params["epochs"]
+                    queue = beyond(best, moment, tried, self.grows, self.scale)
         best_first = best_of_each(points)
         n_kept = max(_LEAST_KEPT, math.ceil(len(best_first) / _SHARE))
         return [point.trial.setting for point in best_first[:n_kept]]
-
-    def _beyond(self, best: Point) -> list[Setting]:
-        tried = [*(trial.setting for trial in self.trials), *(setting for setting, _ in self.skipped)]
-        return beyond(best.trial.setting, best.params["epochs"], tried, self.grows, self.scale)
 
     def _add(self, trial: Trial) -> None:
         """Keep a trial, in the place of one of the same setting with fewer epochs, which it contains."""
@@ -332,12 +323,11 @@ class Search:
 
 
 def fold_result(
-    search: Search, end: float, params: Params, epochs: float, fold: int, n_rows: int, same: list[Any]
+    search: Search, end: float, params: Params, epochs: float, fold: int, n_rows: int, same: list[object]
 ) -> tuple[list[list[float]], float, float]:
-    """Fit a setting on a fold; return its score at each moment by each rule, and the seconds that both took.
+    """Return the scores of a setting on a fold by moment and rule, and the seconds that fitting and scoring took.
 
-    Raise `OutOfTime` when time is over. ``same`` is what the result depends on beside the setting, for those who keep
-    it.
+    Raise `OutOfTime` at the ``end``. ``same`` is what the result depends on beside the setting, for a cache.
     """
     (X, y, weight), test = search.folds.split(fold, n_rows)
     params = search.fixed | params

@@ -22,8 +22,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 
-from votron._util.arrays import chunks, n_bytes, rows_in_bytes
-from votron._util.resources import available_memory
+from votron._util.resources import available_memory, chunks, n_bytes, rows_in_bytes
 from votron._util.text import rounded_bytes
 from votron._util.types import Array, Estimator, Floats, Index, Labels, Rows, RowsLike
 from votron.cluster.rows import SpreadRows
@@ -184,7 +183,6 @@ def reads_gamma(kernel: object) -> bool:
 
 
 def kernel_on(model: Estimator, X: Rows | SpreadRows) -> Kernel:
-    """Return the kernel that the model's parameters stand for on these data."""
     if is_precomputed(model.kernel):
         check_gram(examples_of(X))
     gamma = model.gamma
@@ -244,7 +242,6 @@ def learnable_rows(rows: Rows | SpreadRows, kernel: Kernel, *, at_least: int = 1
 
 
 def n_steps_of(model: Estimator, n_examples: int) -> int:
-    """Return how many examples ``epochs`` presents."""
     if model.epochs is None:
         return int(model.MAX_EPOCHS) * n_examples
     n_steps = round(float(model.epochs) * n_examples)
@@ -286,16 +283,7 @@ def held_out_split(
 ) -> tuple[Index, Index]:
     """Return the numbers of the rows to train on and of those set aside: a share of every class, if all have enough.
 
-    Otherwise, with ``every_class_trained``, one row of every class stays, whatever the shares: a class that is not
-    trained would never be predicted. Without it rows are drawn whatever their class, as ``votron train --test`` does:
-    what the seed in a model file held out must be found again.
-
-    Examples
-    --------
-    >>> from votron.estimators import held_out_split
-    >>> kept, held = held_out_split(np.array(list("aaaabbbb")), 2, np.random.RandomState(0), every_class_trained=True)
-    >>> len(kept), len(held)
-    (6, 2)
+    Otherwise rows are drawn whatever their class; with ``every_class_trained`` one row of every class stays.
     """
     rows, rng = np.arange(len(labels)), check_random_state(random_state)
     counts = np.unique(labels, return_counts=True)[1]
@@ -314,14 +302,7 @@ def held_out_split(
 # -- the run -----------------------------------------------------------------------------------------------------------
 
 
-def check_is_trained(model: Estimator) -> None:
-    """Refuse to show what a trainer has learnt before there is one."""
-    if not hasattr(model, "_trainer"):
-        raise AttributeError(f"This {type(model).__name__} is not fitted yet: call fit or partial_fit first.")
-
-
 def check_room(model: Estimator, needed: int) -> None:
-    """Refuse weights for which there is no memory."""
     if needed > _WORTH_ASKING and needed > (free := available_memory()):
         raise VotronError(
             f"The weights of {model.n_features_in_:,} features and {len(model.classes_):,} classes take "
@@ -334,14 +315,14 @@ class Watch:
     """Hands progress on, and tells the engine to stop after this block when Ctrl-C is pressed; at a second one, now."""
 
     def __init__(self) -> None:
-        self.listeners: list[Callable[[int, int, int], None]] = []
+        self.report: Callable[[int, int, int], None] | None = None
         self.interrupted = False
         self.before = 0
         """Steps of earlier parts, where each counts its own."""
 
     def update(self, step: int, epoch: int, mistakes: int) -> None:
-        for listen in self.listeners:
-            listen(self.before + step, epoch, mistakes)
+        if self.report is not None:
+            self.report(self.before + step, epoch, mistakes)
 
     def should_stop(self) -> bool:
         return self.interrupted
@@ -365,31 +346,31 @@ class Watch:
             signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def watched(model: Estimator, train: Callable[[Watch], T], total_steps: int, size: int, **told: Any) -> tuple[T, bool]:
-    """Train in parts of ``size`` steps, and return the outcome and whether Ctrl-C ended training."""
+def watched(
+    model: Estimator, train: Callable[[Watch], T], n_steps: int, epoch_size: int | None = None, **shown: Any
+) -> tuple[T, bool]:
+    """Train, and return the outcome and whether Ctrl-C ended training."""
     watch = Watch()
 
     def work() -> T:
         with watch.minding_ctrl_c():
             return train(watch)
 
-    if model.verbose or hasattr(model, "_hooks") or hasattr(model, "_skl_callbacks"):
+    if model.verbose or hasattr(model, "_hooks"):
         from votron.estimators._watching import listened_to  # most training runs unheard
 
-        return listened_to(model, work, watch, total_steps, size, **told), watch.interrupted
+        return listened_to(model, work, watch, n_steps, epoch_size, **shown), watch.interrupted
     return work(), watch.interrupted
 
 
 def in_epochs(model: Estimator, n_steps: int, n_examples: int, train: Callable[[Watch], TrainingRun]) -> TrainingRun:
-    """Train under watch, and return what happened."""
-    run, interrupted = watched(model, train, n_steps, n_examples, known=model.epochs is not None)
+    run, interrupted = watched(model, train, n_steps, None if model.epochs is None else n_examples)
     return replace(run, interrupted=interrupted)
 
 
 def history_of_fit(
     model: Estimator, data: TrainingData, order: Index, held_out: Index, run: TrainingRun
 ) -> TrainingHistory:
-    """Return the history of a call of `fit`."""
     seed = model.random_state
     return replace(
         history_of(model, data, len(order) + len(held_out), run.interrupted),
@@ -404,7 +385,6 @@ def history_of_fit(
 
 
 def history_with_batch(model: Estimator, data: TrainingData, order: Index, run: TrainingRun) -> TrainingHistory:
-    """Return the history after a call of ``partial_fit``."""
     batch = replace(history_of(model, data, len(order), run.interrupted), n_epochs=1.0, n_batches=1)
     return model.history_.then(batch) if hasattr(model, "history_") else batch
 
@@ -448,17 +428,15 @@ def tell_of_end(model: Estimator, run: TrainingRun, remedy: str) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Rows for probabilities: their classes, and the steps of training before each was presented.
-
-    ``before`` has their scores at that time, by predictor, where they cannot be computed later. ``grouped`` says that
-    classes came one after another, so that the sample lacks some; ``held_out`` that training did not see the rows.
-    """
+    """Rows for probabilities: their classes, and the steps of training before each was presented."""
 
     rows: Rows
     labels: Index
     times: Index
     before: Mapping[str, Floats] = field(default_factory=dict)
+    """Their scores at that time, by predictor, where they cannot be computed later."""
     grouped: bool = False
+    """Whether classes came one after another, so that the sample lacks some."""
     held_out: bool = False
 
     def __len__(self) -> int:
@@ -470,14 +448,15 @@ def evenly(n: int, most: int) -> Index:
     return np.arange(n) if n <= most else np.arange(most) * n // most
 
 
-def second_half(order: Index, presented: int, rows: Rows, most: int = SAMPLE) -> Index:
-    """Return the steps before which rows are sampled: of those presented in the first pass, the second half."""
+def second_half(order: Index, presented: int, rows: Rows, most: int = SAMPLE, *, later: bool = False) -> Index:
+    """Return the steps before which rows are sampled: of the first pass the second half, of a later batch all along."""
     n = min(presented, len(order))
+    if later:
+        return evenly(n, most)
     return n // 2 + evenly(n - n // 2, room_for_sample(rows, most))
 
 
 def room_for_sample(rows: Rows | SpreadRows, most: int) -> int:
-    """Return how many such rows a sample may have."""
     size: int = max(1, n_bytes(rows) // max(1, rows.shape[0]))
     return max(1, min(most, _SAMPLE_BYTES // size))
 
@@ -489,7 +468,6 @@ def class_numbers(codes: Index, n_vectors: int) -> Index:
 
 def come_grouped(codes: Index) -> bool:
     """Tell whether labels come class after class."""
-    changes = np.count_nonzero(codes[1:] != codes[:-1])
-    if len(codes) < 2 or changes > codes.max():
-        return False  # more changes than classes: there is no need to count these
-    return bool(changes + 1 == len(np.unique(codes)) < len(codes))
+    runs = 1 + np.count_nonzero(codes[1:] != codes[:-1])
+    few = len(codes) > 1 and runs <= 1 + codes.max()  # if not, there is no need to count classes
+    return bool(few and runs == len(np.unique(codes)) < len(codes))

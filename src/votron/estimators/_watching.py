@@ -1,4 +1,4 @@
-"""Those who hear of training: a progress bar, scikit-learn's callbacks, deadlines, and notice of long work."""
+"""Training with a progress bar, a deadline or notice of long work."""
 
 from __future__ import annotations
 
@@ -54,22 +54,16 @@ def listened_to(
     model: Estimator,
     train: Callable[[], T],
     watch: Watch,
-    total_steps: int,
-    size: int,
+    n_steps: int,
+    epoch_size: int | None,
     *,
-    part: str = "epoch",
-    known: bool = True,
     unit: str = "examples",
     words: Callable[[int, int], str] = "epoch {}, {:,} mistakes".format,
 ) -> T:
-    """Train while all listen who want to: callbacks hear of parts of ``size`` steps.
-
-    Unless it is ``known`` how many parts there are, ``total_steps`` has the most. ``words`` is what the bar shows.
-    """
+    """Train with a bar, if the model is verbose, and what its hooks ask for; forecasts need the ``epoch_size``."""
     hooks: _Hooks = getattr(model, "_hooks", _Hooks())
-
-    with Progress(total_steps, True, unit=unit) if model.verbose else nullcontext() as bar:
-        forecast = Forecast(size, total_steps, hooks.say) if known and part == "epoch" and (bar or hooks.say) else None
+    with Progress(n_steps, True, unit=unit) if model.verbose else nullcontext() as bar:
+        forecast = Forecast(epoch_size, n_steps, hooks.say) if epoch_size and (bar or hooks.say) else None
 
         def report(step: int, epoch: int, mistakes: int) -> None:
             if forecast is not None:
@@ -83,51 +77,5 @@ def listened_to(
             if hooks.deadline is not None and time.monotonic() > hooks.deadline:
                 raise OutOfTime
 
-        watch.listeners.append(report)
-        if not hasattr(model, "_skl_callbacks"):
-            return train()
-
-        from sklearn.callback import with_callbacks  # scikit-learn before 1.9 has none
-
-        def work(model: Estimator) -> T:
-            tasks = _Tasks(model, part, total_steps, size, known)
-            watch.listeners.append(tasks.reach)
-            found = train()
-            tasks.end()
-            return found
-
-        done: T = with_callbacks(work)(model)
-        return done
-
-
-class _Tasks:
-    """The parts of a run, all of one length, as the tasks that scikit-learn's callbacks hear of."""
-
-    def __init__(self, estimator: Estimator, name: str, total_steps: int, size: int, known: bool) -> None:
-        self._estimator, self._name, self._total, self._size = estimator, name, total_steps, size
-        self._fit = estimator._init_callback_context(max_subtasks=-(-total_steps // size) if known else None)
-        self._fit.call_on_fit_task_begin(estimator=estimator)
-        self._done = 0
-        self._begin_part()
-
-    def _begin_part(self) -> None:
-        self._part = self._fit.subcontext(task_name=self._name)
-        self._part.call_on_fit_task_begin(estimator=self._estimator)
-
-    def reach(self, step: int, epoch: int, mistakes: int) -> None:
-        """Close the parts that are done."""
-        while self._done < step // self._size:
-            self._end_part()
-            if step < self._total:
-                self._begin_part()
-            self._done += 1
-
-    def end(self) -> None:
-        """Close the run."""
-        self._end_part()
-        self._fit.call_on_fit_task_end(estimator=self._estimator)
-
-    def _end_part(self) -> None:
-        if self._part is not None:
-            self._part.call_on_fit_task_end(estimator=self._estimator)
-            self._part = None
+        watch.report = report
+        return train()

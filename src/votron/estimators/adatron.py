@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -15,27 +16,18 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from votron._util.types import Floats, Index, Labels, Rows, RowsLike
+from votron._util.types import Array, Floats, Index, Label, Labels, Rows, RowsLike
 from votron.engine import MaximalMargin, solve_adatron
+from votron.estimators import _training as training
 from votron.estimators._evidence import trained_on
 from votron.estimators._score_functions import Expansion, Form
-from votron.estimators._training import (
-    TrainingData,
-    Watch,
-    history_of,
-    kernel_on,
-    learnable_rows,
-    outside_votron,
-    training_data,
-    unchanged_on_error,
-    watched,
-)
+from votron.estimators._training import TrainingData, Watch
 from votron.estimators._validation import CLASS_WEIGHT_CONSTRAINTS, KERNEL_CONSTRAINTS
-from votron.estimators.base import CallbackSupportMixin, SupportVectorMixin, VotronClassifier
+from votron.estimators.base import SupportVectorMixin, VotronClassifier
 from votron.kernels import Kernel
 from votron.kernels.base import is_precomputed
 from votron.theory.evidence import MAXIMAL, Evidence, Measured
-from votron.theory.evidence.maximal import evidence_of_maximal_margin
+from votron.theory.evidence.models import evidence_of_maximal_margin
 from votron.theory.geometry import Comparators, Margins, lengths_of
 
 __all__ = ["KernelAdatronClassifier"]
@@ -48,7 +40,7 @@ _SWITCHES = {
 """Parameters to set for assumptions of bounds."""
 
 
-class KernelAdatronClassifier(CallbackSupportMixin, SupportVectorMixin, VotronClassifier):
+class KernelAdatronClassifier(SupportVectorMixin, VotronClassifier):
     """Kernel adatron: the vector of maximal margin, by steps like the perceptron's.
 
     It finds, through the origin of the kernel's feature space, the vector with the largest margin on these data, to a
@@ -130,10 +122,10 @@ class KernelAdatronClassifier(CallbackSupportMixin, SupportVectorMixin, VotronCl
     kernel_: Kernel
     support_: Index
     converged_: bool
-    _dual_coef: Any
+    _dual_coef: Rows
     """Coefficients of the support vectors: an array, or a CSR matrix as a file has it."""
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+    _parameter_constraints: ClassVar[dict[str, list[object]]] = {
         **KERNEL_CONSTRAINTS,
         "C": [Interval(Real, 0, None, closed="neither"), None],
         "tol": [Interval(Real, 0, 1, closed="neither")],
@@ -145,7 +137,7 @@ class KernelAdatronClassifier(CallbackSupportMixin, SupportVectorMixin, VotronCl
 
     def __init__(
         self,
-        kernel: Any = "poly",
+        kernel: str | Kernel | Callable[[Rows, Rows], Array] = "poly",
         degree: int = 3,
         gamma: float | str = "scale",
         coef0: float = 1.0,
@@ -155,7 +147,7 @@ class KernelAdatronClassifier(CallbackSupportMixin, SupportVectorMixin, VotronCl
         max_sweeps: int = 100_000,
         verbose: int = 0,
         n_jobs: int | None = None,
-        class_weight: Any = None,
+        class_weight: Mapping[Label, float] | str | None = None,
     ) -> None:
         self.kernel = kernel
         self.degree = degree
@@ -170,20 +162,22 @@ class KernelAdatronClassifier(CallbackSupportMixin, SupportVectorMixin, VotronCl
         self.class_weight = class_weight
 
     def fit(self, X: RowsLike, y: Labels, sample_weight: ArrayLike | None = None) -> Self:
-        with unchanged_on_error(self):
+        with training.unchanged_on_error(self):
             self._validate_params()
-            data = training_data(self, X, y, sample_weight, scaled=False)
+            data = training.training_data(self, X, y, sample_weight, scaled=False)
             if self.C is None and data.weights is not None and (data.weights != data.weights[0]).any():
                 warnings.warn(
                     "Without C weights above 0 change nothing, since they are factors of it: give C.",
                     UserWarning,
-                    stacklevel=outside_votron(),
+                    stacklevel=training.outside_votron(),
                 )
-            self.kernel_ = kernel_on(self, data.rows)
-            n_learnable = len(learnable_rows(data.rows, self.kernel_))
+            self.kernel_ = training.kernel_on(self, data.rows)
+            n_learnable = len(training.learnable_rows(data.rows, self.kernel_))
             found, interrupted = self._solve(data)
             self._keep(data.rows, found)
-            self.history_ = replace(history_of(self, data, n_learnable, interrupted), converged=self.converged_)
+            self.history_ = replace(
+                training.history_of(self, data, n_learnable, interrupted), converged=self.converged_
+            )
             if data.kept is not None:
                 self.support_ = data.kept[self.support_]
             self._name_rows_as(X, y)
@@ -214,7 +208,7 @@ class KernelAdatronClassifier(CallbackSupportMixin, SupportVectorMixin, VotronCl
             return found
 
         words = "{:,} examples at work, {:,} support vectors".format
-        return watched(self, train, most * self._n_vectors, most, part="class", unit="", words=words)
+        return training.watched(self, train, most * self._n_vectors, unit="", words=words)
 
     def _keep(self, rows: Rows, found: list[MaximalMargin]) -> None:
         self.support_ = np.unique(np.concatenate([one.support for one in found]))
@@ -254,7 +248,7 @@ class KernelAdatronClassifier(CallbackSupportMixin, SupportVectorMixin, VotronCl
         warnings.warn(
             f"The adatron stopped before the maximal margin: {what}. Give {remedy}, or a larger tol or max_sweeps.",
             ConvergenceWarning,
-            stacklevel=outside_votron(),
+            stacklevel=training.outside_votron(),
         )
 
     def _scores(self, rows: Rows) -> Floats:
@@ -282,7 +276,6 @@ class KernelAdatronClassifier(CallbackSupportMixin, SupportVectorMixin, VotronCl
             # "auto" compares it with no other: its own margin is the best
             comparators=() if isinstance(comparators, str) and comparators == "auto" else comparators,
             predictor=MAXIMAL,
-            lengths_known=self.kernel_.unit_length,
             switches=_SWITCHES,
         )
         return evidence_of_maximal_margin(

@@ -2,55 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
-from sklearn.utils import check_random_state
+from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import row_norms
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from votron._util.types import Floats, Index, Labels, Rows, RowsLike
+from votron._util.types import Floats, Index, Label, Labels, Params, Rows, RowsLike
 from votron.cluster.rows import SpreadRows
 from votron.engine import PrimalTrainer, TrainingRun
+from votron.estimators import _training as training
 from votron.estimators._evidence import trained_on
 from votron.estimators._probabilities import ProbabilisticClassifier
 from votron.estimators._score_functions import Form, Linear, linear_scores
-from votron.estimators._training import (
-    Sample,
-    TrainingData,
-    check_is_trained,
-    check_learnable,
-    check_room,
-    class_numbers,
-    come_grouped,
-    evenly,
-    hand_on_ctrl_c,
-    history_of_fit,
-    history_with_batch,
-    in_epochs,
-    learnable_rows,
-    n_steps_of,
-    presentation,
-    second_half,
-    tell_of_end,
-    training_data,
-    unchanged_on_error,
-)
+from votron.estimators._training import Sample, TrainingData
 from votron.estimators._validation import CLASS_WEIGHT_CONSTRAINTS, MARGIN_CONSTRAINTS, refuse_spread
 from votron.estimators._weights import learns_in_batches, margins_of
-from votron.estimators.base import CallbackSupportMixin
 from votron.kernels import Kernel, LinearKernel, PolynomialKernel
 from votron.products import squares as squared_lengths
 from votron.theory.evidence import AVERAGE, LAST, ONE_RANDOM, ONE_VOTE, Evidence, Measured
-from votron.theory.evidence.weights import evidence_of_weights
+from votron.theory.evidence.models import evidence_of_weights
 from votron.theory.geometry import Comparators, Margins
 
 __all__ = ["AveragedPerceptronClassifier"]
@@ -74,7 +54,7 @@ _NOT_JOINTLY = (ONE_VOTE, ONE_RANDOM)
 """Predictors that no model has whose classes were trained together."""
 
 
-class AveragedPerceptronClassifier(CallbackSupportMixin, ProbabilisticClassifier):
+class AveragedPerceptronClassifier(ProbabilisticClassifier):
     """Averaged perceptron for dense and sparse data, many features and many classes.
 
     The perceptron adds an example to its class's weight vector where it made a mistake; the average of its vectors over
@@ -176,7 +156,7 @@ class AveragedPerceptronClassifier(CallbackSupportMixin, ProbabilisticClassifier
     """
 
     _FIXED = ("fit_intercept", "margin", "multiclass")
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+    _parameter_constraints: ClassVar[dict[str, list[object]]] = {
         "epochs": [Interval(Real, 0, None, closed="neither"), None],
         "average": ["boolean"],
         "fit_intercept": ["boolean"],
@@ -199,12 +179,12 @@ class AveragedPerceptronClassifier(CallbackSupportMixin, ProbabilisticClassifier
         shuffle: bool = True,
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
-        random_state: Any = None,
+        random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
         n_jobs: int | None = None,
-        margin: Any = 0.5,
+        margin: float | dict[Label, float] = 0.5,
         multiclass: str = "joint",
-        class_weight: Any = None,
+        class_weight: Mapping[Label, float] | str | None = None,
     ) -> None:
         self.epochs = epochs
         self.average = average
@@ -220,22 +200,22 @@ class AveragedPerceptronClassifier(CallbackSupportMixin, ProbabilisticClassifier
         self.class_weight = class_weight
 
     def fit(self, X: RowsLike, y: Labels, sample_weight: ArrayLike | None = None) -> Self:
-        with unchanged_on_error(self):
+        with training.unchanged_on_error(self):
             self._validate_params()
-            data = training_data(self, X, y, sample_weight)
+            data = training.training_data(self, X, y, sample_weight)
             order, held_out = self._split(data)
-            n_steps, trainer = n_steps_of(self, len(order)), self._new_trainer()
+            n_steps, trainer = training.n_steps_of(self, len(order)), self._new_trainer()
             scored = ScoredRows(trainer, data, order, min(n_steps, len(order)))
             if self.early_stopping:
                 run, trainer = self._train_until_best(trainer, data, order, n_steps, held_out, scored)
             else:
                 run = self._train_to_the_end(trainer, data, order, n_steps, scored)
             self._keep(trainer)
-            self._set_history(history_of_fit(self, data, order, held_out, run))
+            self._set_history(training.history_of_fit(self, data, order, held_out, run))
             self._take_sample(scored.sample(grouped=not self.shuffle))
             if len(held_out):
                 self._take_held_out(data.rows[held_out], data.codes[held_out], trainer.time)
-        tell_of_end(self, run, "the data may not be separable; give a number of epochs")
+        training.tell_of_end(self, run, "the data may not be separable; give a number of epochs")
         return self
 
     @available_if(learns_in_batches)  # type: ignore[untyped-decorator]
@@ -262,23 +242,11 @@ class AveragedPerceptronClassifier(CallbackSupportMixin, ProbabilisticClassifier
         -------
         self : AveragedPerceptronClassifier
             The model.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_digits
-        >>> from votron import AveragedPerceptronClassifier
-        >>> X, y = load_digits(return_X_y=True)
-        >>> stream = AveragedPerceptronClassifier()
-        >>> for start in range(0, len(X), 100):
-        ...     stream = stream.partial_fit(X[start : start + 100], y[start : start + 100], classes=range(10))
-        >>> whole = AveragedPerceptronClassifier(epochs=1, shuffle=False).fit(X, y)
-        >>> bool((stream.coef_ == whole.coef_).all())
-        True
         """
-        with unchanged_on_error(self):
+        with training.unchanged_on_error(self):
             first = not hasattr(self, "_trainer")
             self._validate_params()
-            data = training_data(self, X, y, sample_weight, batch=True, classes=classes)
+            data = training.training_data(self, X, y, sample_weight, batch=True, classes=classes)
             order = self._learnable(data.rows, at_least=0)
             trainer = self._new_trainer() if first else self._trainer
             run, sample = TrainingRun(0, False, False), None
@@ -289,21 +257,20 @@ class AveragedPerceptronClassifier(CallbackSupportMixin, ProbabilisticClassifier
                 sample = scored.sample(grouped=True)
             self._add_to_sample(sample)
             self._keep(trainer)
-            self._set_history(history_with_batch(self, data, order, run))
-        hand_on_ctrl_c(run, run.steps)
+            self._set_history(training.history_with_batch(self, data, order, run))
+        training.hand_on_ctrl_c(run, run.steps)
         return self
 
     def _split(self, data: TrainingData) -> tuple[Index, Index]:
-        """Return the rows to present, in order, and the rows held out."""
         if self.early_stopping:
             refuse_spread(data.rows, "Early stopping")
         learnable, rng = self._learnable(data.rows, at_least=1), check_random_state(self.random_state)
-        return presentation(self, learnable, data.codes, rng, hold_out=bool(self.early_stopping))
+        return training.presentation(self, learnable, data.codes, rng, hold_out=bool(self.early_stopping))
 
     def _new_trainer(self) -> PrimalTrainer:
         """Return weights of 0, if there is room for them."""
         trainers = 3 if self.early_stopping else 1  # the one that learns, the best so far, and a better one
-        check_room(self, trainers * PrimalTrainer.n_bytes(self.n_features_in_, self._n_vectors))
+        training.check_room(self, trainers * PrimalTrainer.n_bytes(self.n_features_in_, self._n_vectors))
         return PrimalTrainer(
             self.n_features_in_,
             self._n_vectors,
@@ -317,10 +284,10 @@ class AveragedPerceptronClassifier(CallbackSupportMixin, ProbabilisticClassifier
         if self.fit_intercept:
             return np.arange(rows.shape[0])
         if isinstance(rows, SpreadRows):
-            return learnable_rows(rows, LinearKernel(), at_least=at_least)
+            return training.learnable_rows(rows, LinearKernel(), at_least=at_least)
         nonzero = (rows != 0).sum(axis=1) if sp.issparse(rows) else (rows != 0).any(axis=1)
         learnable = np.flatnonzero(np.asarray(nonzero))
-        return check_learnable(rows.shape[0], learnable, at_least, "no value but 0")
+        return training.check_learnable(rows.shape[0], learnable, at_least, "no value but 0")
 
     def _train(
         self,
@@ -331,13 +298,14 @@ class AveragedPerceptronClassifier(CallbackSupportMixin, ProbabilisticClassifier
         scored: ScoredRows,
         after_pass: Callable[[], bool] | None = None,
     ) -> TrainingRun:
-        rows, codes, weights = data.rows, data.codes, data.weights
+        rows, weights = data.rows, data.weights
         if isinstance(rows, SpreadRows):
             run: Callable[..., TrainingRun] = rows.presenter(trainer, weights=weights)
         else:
-            run = partial(trainer.run, weights=weights, n_threads=self._n_threads, after_pass=after_pass)
-            run = partial(run, pauses=scored.pauses)
-        return in_epochs(self, n_steps, len(order), lambda watch: run(rows, codes, order, n_steps, watcher=watch))
+            options: Params = {"n_threads": self._n_threads, "after_pass": after_pass, "pauses": scored.pauses}
+            run = partial(trainer.run, weights=weights, **options)
+        train = partial(run, rows, data.codes, order, n_steps)
+        return training.in_epochs(self, n_steps, len(order), lambda watch: train(watcher=watch))
 
     def _train_to_the_end(
         self, trainer: PrimalTrainer, data: TrainingData, order: Index, n_steps: int, scored: ScoredRows
@@ -396,7 +364,7 @@ class AveragedPerceptronClassifier(CallbackSupportMixin, ProbabilisticClassifier
         return {key: slope_of(before[key], after[key], self._sample.labels) for key in keys}
 
     @property
-    def coef_(self) -> Any:
+    def coef_(self) -> Rows:
         """Weights of the features."""
         return self._linear()[0]
 
@@ -405,10 +373,9 @@ class AveragedPerceptronClassifier(CallbackSupportMixin, ProbabilisticClassifier
         """Weights of the feature that is always one."""
         return self._linear()[1]
 
-    def _linear(self, trainer: PrimalTrainer | None = None) -> tuple[Any, Floats]:
-        """Return the weights that predict; made when they are first asked for after training."""
+    def _linear(self, trainer: PrimalTrainer | None = None) -> tuple[Rows, Floats]:
         if trainer is None:
-            check_is_trained(self)
+            check_is_fitted(self)
             trainer = self._trainer
         return trainer.average() if self.average else trainer.last()
 
@@ -438,7 +405,6 @@ class AveragedPerceptronClassifier(CallbackSupportMixin, ProbabilisticClassifier
             vectors=("last", "average"),
             comparators=comparators,
             predictor=AVERAGE if self.average else LAST,
-            lengths_known=False,
             switches=_SWITCHES if not jointly else {k: v for k, v in _SWITCHES.items() if k not in _NOT_JOINTLY},
         )
         return evidence_of_weights(
@@ -487,7 +453,7 @@ class AveragedPerceptronClassifier(CallbackSupportMixin, ProbabilisticClassifier
         self._trainer.densify()
         return self
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
@@ -502,7 +468,7 @@ class ScoredRows:
     def __init__(self, trainer: PrimalTrainer, data: TrainingData, order: Index, n_steps: int) -> None:
         self._trainer, self._data, self._order, self._first = trainer, data, order, trainer.time
         self._scored: list[tuple[Index, Floats, Floats]] = []
-        at = evenly(n_steps, _SCORED) if trainer.time else second_half(order, n_steps, data.rows, _SCORED)
+        at = training.second_half(order, n_steps, data.rows, _SCORED, later=trainer.time > 0)
         self.pauses = {int(part[0]): partial(self._score, part) for part in np.array_split(at, _PAUSES) if len(part)}
 
     def _score(self, at: Index) -> None:
@@ -515,6 +481,6 @@ class ScoredRows:
             return None
         at, average, last = (np.concatenate(parts) for parts in zip(*self._scored, strict=True))
         rows, codes = self._order[at], self._data.codes
-        labels = class_numbers(codes[rows], self._trainer.n_vectors)
-        grouped = grouped and come_grouped(codes[self._order])
+        labels = training.class_numbers(codes[rows], self._trainer.n_vectors)
+        grouped = grouped and training.come_grouped(codes[self._order])
         return Sample(self._data.rows[rows], labels, self._first + at, {"average": average, "last": last}, grouped)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
@@ -16,35 +16,14 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from votron._util.arrays import n_bytes
-from votron._util.resources import parse_memory_limit
-from votron._util.types import Estimator, Floats, Index, Labels, Params, Rows, RowsLike, Scores
+from votron._util.resources import n_bytes, parse_memory_limit
+from votron._util.types import Array, Estimator, Floats, Index, Label, Labels, Params, Rows, RowsLike, Scores
 from votron.cluster.rows import SpreadRows
 from votron.engine import DualTrainer, LinearTrainer, TrainingRun
 from votron.errors import VotronError
+from votron.estimators import _training as training
 from votron.estimators._probabilities import ProbabilisticClassifier
-from votron.estimators._training import (
-    SAMPLE,
-    Sample,
-    TrainingData,
-    Watch,
-    class_numbers,
-    come_grouped,
-    evenly,
-    hand_on_ctrl_c,
-    history_of_fit,
-    history_with_batch,
-    in_epochs,
-    kernel_on,
-    learnable_rows,
-    n_steps_of,
-    presentation,
-    reads_gamma,
-    second_half,
-    tell_of_end,
-    training_data,
-    unchanged_on_error,
-)
+from votron.estimators._training import Sample, TrainingData, Watch
 from votron.estimators._validation import (
     CLASS_WEIGHT_CONSTRAINTS,
     KERNEL_CONSTRAINTS,
@@ -57,7 +36,7 @@ from votron.estimators._validation import (
     validated,
 )
 from votron.estimators._weights import learns_in_batches, margins_of
-from votron.estimators.base import CallbackSupportMixin, SupportVectorMixin
+from votron.estimators.base import SupportVectorMixin
 from votron.kernels.base import Kernel, is_precomputed
 from votron.record import MistakeRecord
 from votron.rules import RULES, Vectors
@@ -84,7 +63,7 @@ def _learns_in_batches(model: Estimator) -> bool:
             f"{name} has no partial_fit with kernel='precomputed', "
             "since rows that arrive later have no kernel values with earlier ones."
         )
-    if isinstance(model.gamma, str) and reads_gamma(model.kernel):
+    if isinstance(model.gamma, str) and training.reads_gamma(model.kernel):
         raise VotronError(
             f"The 'gamma' parameter of {name} must be a number for partial_fit, since the data that decide what "
             f"{model.gamma!r} stands for are not all there. Got {model.gamma!r} instead.",
@@ -93,7 +72,7 @@ def _learns_in_batches(model: Estimator) -> bool:
     return learns_in_batches(model)
 
 
-class VotedPerceptronClassifier(CallbackSupportMixin, SupportVectorMixin, ProbabilisticClassifier):
+class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
     """Voted perceptron with kernels (Freund & Schapire, 1999).
 
     Training presents the examples in turn; each mistake adds the example to its class's vector. One training run yields
@@ -242,7 +221,7 @@ class VotedPerceptronClassifier(CallbackSupportMixin, SupportVectorMixin, Probab
 
     def __init__(
         self,
-        kernel: Any = "rbf",
+        kernel: str | Kernel | Callable[[Rows, Rows], Array] = "rbf",
         degree: int = 3,
         gamma: float | str = "scale",
         coef0: float = 1.0,
@@ -250,14 +229,14 @@ class VotedPerceptronClassifier(CallbackSupportMixin, SupportVectorMixin, Probab
         epochs: float | None = 10,
         rule: str = "vote",
         normalize_vectors: bool = False,
-        margin: Any = 0.5,
+        margin: float | dict[Label, float] = 0.5,
         shuffle: bool = True,
         validation_fraction: float = 0.1,
-        random_state: Any = None,
+        random_state: int | np.random.RandomState | None = None,
         memory_limit: int | str = "auto",
         n_jobs: int | None = None,
         verbose: int = 0,
-        class_weight: Any = None,
+        class_weight: Mapping[Label, float] | str | None = None,
         early_stopping: bool = False,
     ) -> None:
         self.kernel = kernel
@@ -279,13 +258,13 @@ class VotedPerceptronClassifier(CallbackSupportMixin, SupportVectorMixin, Probab
         self.early_stopping = early_stopping
 
     def fit(self, X: RowsLike, y: Labels, sample_weight: ArrayLike | None = None) -> Self:
-        with unchanged_on_error(self):
+        with training.unchanged_on_error(self):
             self._validate_params()
-            data = training_data(self, X, y, sample_weight)
+            data = training.training_data(self, X, y, sample_weight)
             self.kernel_ = self._suited_kernel(data.rows)
             rng = check_random_state(self.random_state)
             order, held_out = self._split(data, rng)
-            n_steps, seed = n_steps_of(self, len(order)), _new_seed(rng)
+            n_steps, seed = training.n_steps_of(self, len(order)), _new_seed(rng)
             trainer = self._new_trainer(data.rows, n_steps, weighted=data.weights is not None)
             if self.early_stopping:
                 run, record, rule = self._train_until_best(trainer, data, order, held_out, n_steps, seed)
@@ -293,14 +272,14 @@ class VotedPerceptronClassifier(CallbackSupportMixin, SupportVectorMixin, Probab
                 run, record, rule = self._train_to_the_end(trainer, data, order, n_steps)
             self._keep(trainer.support_rows[: len(record.support)], data.as_given(record), seed)
             presented = min(run.steps, record.n_steps)
-            history = history_of_fit(self, data, order, held_out, run)
+            history = training.history_of_fit(self, data, order, held_out, run)
             self._set_history(replace(history, rows_repeated=presented > len(order), chosen_rule=rule))
-            at = second_half(order, presented, data.rows)
-            self._take_sample(self._sample_of(data, order, at, 0, grouped=not self.shuffle))
+            at = training.second_half(order, presented, data.rows)
+            self._sample, self._slopes = self._sample_of(data, order, at, 0, grouped=not self.shuffle) or None, {}
             if len(held_out):
                 self._ask_held_out(*data.held_out(held_out, self.kernel_))
             self._name_rows_as(X, y)
-        tell_of_end(self, run, _REMEDY)
+        training.tell_of_end(self, run, _REMEDY)
         return self
 
     @available_if(_learns_in_batches)  # type: ignore[untyped-decorator]
@@ -330,12 +309,12 @@ class VotedPerceptronClassifier(CallbackSupportMixin, SupportVectorMixin, Probab
         VotedPerceptronClassifier
             The model.
         """
-        with unchanged_on_error(self):
+        with training.unchanged_on_error(self):
             first = not hasattr(self, "history_")
             self._validate_params()
-            data = training_data(self, X, y, sample_weight, batch=True, classes=classes)
+            data = training.training_data(self, X, y, sample_weight, batch=True, classes=classes)
             self.kernel_ = self._suited_kernel(data.rows, first=first)
-            order = learnable_rows(data.rows, self.kernel_, at_least=0)
+            order = training.learnable_rows(data.rows, self.kernel_, at_least=0)
             trainer = self._resumed(data.rows)
             steps, numbered = trainer.time, 0 if first else max(trainer.time, self.history_.n_numbered)
             ids = np.zeros(data.rows.shape[0], dtype=np.int64)
@@ -343,16 +322,16 @@ class VotedPerceptronClassifier(CallbackSupportMixin, SupportVectorMixin, Probab
             run = self._train(trainer, data, order, len(order), ids)
             seed = _new_seed(check_random_state(self.random_state)) if first else self._vectors.seed
             self._keep(trainer.support_rows, trainer.record(max(1, trainer.time)), seed)
-            at = evenly(min(run.steps, len(order)), SAMPLE) if steps else second_half(order, run.steps, data.rows)
+            at = training.second_half(order, run.steps, data.rows, later=steps > 0)
             self._add_to_sample(self._sample_of(data, order, at, steps, grouped=True))
-            history = history_with_batch(self, data, order, run)
+            history = training.history_with_batch(self, data, order, run)
             self._set_history(replace(history, n_numbered=numbered + len(order)))
-        hand_on_ctrl_c(run, self.record_.n_steps)
+        training.hand_on_ctrl_c(run, self.record_.n_steps)
         return self
 
     def _suited_kernel(self, rows: Rows | SpreadRows, *, first: bool = True) -> Kernel:
         """Return the kernel of these rows, with the arithmetic that suits them; a further batch may not change it."""
-        kernel = kernel_on(self, rows)
+        kernel = training.kernel_on(self, rows)
         if not first and kernel != self.kernel_:  # its vectors are in another feature space
             raise VotronError(
                 f"The kernel must be the same at every call of partial_fit: {self.kernel_!r}. Got {kernel!r} instead."
@@ -363,12 +342,11 @@ class VotedPerceptronClassifier(CallbackSupportMixin, SupportVectorMixin, Probab
         return kernel.suited_to(some) if first else self.kernel_.still_suited_to(some)
 
     def _split(self, data: TrainingData, rng: np.random.RandomState) -> tuple[Index, Index]:
-        """Return the rows to present, in order, and the rows held out."""
         hold_out = self.early_stopping or needs_held_out(self.rule)
         if hold_out:
             refuse_spread(data.rows, "Early stopping and the rules 'holdout' and 'auto'")
-        learnable = learnable_rows(data.rows, self.kernel_)
-        return presentation(self, learnable, data.codes, rng, hold_out=bool(hold_out))
+        learnable = training.learnable_rows(data.rows, self.kernel_)
+        return training.presentation(self, learnable, data.codes, rng, hold_out=bool(hold_out))
 
     def _new_trainer(
         self, rows: Rows | SpreadRows, n_steps: int, weighted: bool = False
@@ -379,17 +357,21 @@ class VotedPerceptronClassifier(CallbackSupportMixin, SupportVectorMixin, Probab
         linear = exact and self.kernel_.affine() is not None
         if linear and LinearTrainer.suits(self.kernel_, rows, self._n_vectors, n_steps):
             return LinearTrainer(self.kernel_, self._n_vectors)
-        return DualTrainer(self.kernel_, self._n_vectors, margins_of(self))
+        return DualTrainer(self.kernel_, self._n_vectors, self._margins)
+
+    @property
+    def _margins(self) -> float | Floats:
+        return margins_of(self) if isinstance(self.margin, dict) else float(self.margin)
 
     @property
     def _largest_margin(self) -> float:
-        return float(np.max(margins_of(self)))
+        return float(np.max(self._margins))
 
     def _resumed(self, rows: Rows | SpreadRows) -> DualTrainer:
         """Return a trainer that stands where the record ends, if there is one."""
         if hasattr(self, "record_"):
-            return DualTrainer.resume(self.kernel_, margins_of(self), self.record_, self.support_vectors_)
-        trainer = DualTrainer(self.kernel_, self._n_vectors, margins_of(self))
+            return DualTrainer.resume(self.kernel_, self._margins, self.record_, self.support_vectors_)
+        trainer = DualTrainer(self.kernel_, self._n_vectors, self._margins)
         trainer.support_rows = examples_of(rows)[:0]
         return trainer
 
@@ -405,20 +387,23 @@ class VotedPerceptronClassifier(CallbackSupportMixin, SupportVectorMixin, Probab
         """Run the engine, with the threads and the memory that it may use."""
         if not n_steps:
             return TrainingRun(0, False, False)
-        rows, options = data.rows, Params(n_threads=self._n_threads)
+        rows = data.rows
+        run: Callable[..., TrainingRun] = partial(trainer.run, n_threads=self._n_threads)
         if isinstance(trainer, DualTrainer):
-            options |= {"ids": ids, "weights": data.weights}
+            options: Params = {"ids": ids, "weights": data.weights}
             if isinstance(rows, SpreadRows):
-                options["memory_limit"] = self.memory_limit
-            elif n_steps > len(order) or trainer.n_events > trainer.n_support:  # rows come again
-                options["memory"] = parse_memory_limit(self.memory_limit, data_bytes=n_bytes(rows))
-        run = rows.runner(trainer, **options) if isinstance(rows, SpreadRows) else partial(trainer.run, **options)  # type: ignore[arg-type]
+                limits = {"memory_limit": self.memory_limit, "n_threads": self._n_threads}
+                run = rows.runner(trainer, **options, **limits)
+            else:
+                again = n_steps > len(order) or trainer.n_events > trainer.n_support
+                memory = parse_memory_limit(self.memory_limit, data_bytes=n_bytes(rows)) if again else 0
+                run = partial(run, **options, memory=memory)
 
         def train(watch: Watch) -> TrainingRun:
             watcher = watch if stop is None else stop.beside(watch)
             return run(rows, data.codes, order, n_steps, watcher=watcher)
 
-        done = in_epochs(self, n_steps, len(order), train)
+        done = training.in_epochs(self, n_steps, len(order), train)
         if isinstance(rows, SpreadRows):
             self.cluster_account_ = rows.account
         return done
@@ -467,7 +452,6 @@ class VotedPerceptronClassifier(CallbackSupportMixin, SupportVectorMixin, Probab
         return replace(run, converged=run.converged and len(record) == len(whole)), record, rule
 
     def _keep(self, rows: Rows, record: MistakeRecord, seed: int) -> None:
-        """Set the attributes that follow from the record and its examples."""
         self.record_ = record
         self.support_ = record.support
         self.support_vectors_ = rows[:, :0] if is_precomputed(self.kernel_) else rows
@@ -491,7 +475,6 @@ class VotedPerceptronClassifier(CallbackSupportMixin, SupportVectorMixin, Probab
         self.history_ = replace(self.history_, chosen_rule=chosen)
 
     def _choices(self, rule: str) -> list[tuple[str, bool]]:
-        """Return what may predict, by rule: one, or those that "auto" stands for."""
         return [(name, bool(self.normalize_vectors)) for name in (self.AUTO_RULES if rule == "auto" else (rule,))]
 
     def _best_by(
@@ -513,8 +496,8 @@ class VotedPerceptronClassifier(CallbackSupportMixin, SupportVectorMixin, Probab
     def _sample_of(self, data: TrainingData, order: Index, at: Index, first: int, *, grouped: bool) -> Sample:
         """Return rows presented at some steps, when ``first`` steps were over before; ``grouped`` if classes may be."""
         rows = data.with_all_columns(rows_at(data.rows, order[at]), self.kernel_)
-        labels = class_numbers(data.codes[order[at]], self._n_vectors)
-        return Sample(rows, labels, first + at, grouped=grouped and come_grouped(data.codes[order]))
+        labels = training.class_numbers(data.codes[order[at]], self._n_vectors)
+        return Sample(rows, labels, first + at, grouped=grouped and training.come_grouped(data.codes[order]))
 
     def _predictor_key(self) -> str:
         return _key(self._predicting_rule(), bool(self.normalize_vectors))
@@ -549,17 +532,6 @@ class VotedPerceptronClassifier(CallbackSupportMixin, SupportVectorMixin, Probab
         -------
         array of shape (n_samples,)
             Shares, from 0 to 1; 1 where all vectors since the first mistake agree.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_digits
-        >>> from votron import VotedPerceptronClassifier
-        >>> X, y = load_digits(return_X_y=True)
-        >>> model = VotedPerceptronClassifier(random_state=0).fit(X[:1000], y[:1000])
-        >>> sure = model.agreement(X[1000:]) > 0.9
-        >>> wrong = model.predict(X[1000:]) != y[1000:]
-        >>> bool(wrong[sure].mean() < 0.03 < 0.15 < wrong[~sure].mean())
-        True
         """
         check_is_fitted(self)
         rows, _ = validated(self, X, kernel=self.kernel_, reset=False)
@@ -698,16 +670,6 @@ class VotedPerceptronClassifier(CallbackSupportMixin, SupportVectorMixin, Probab
         -------
         VotedPerceptronClassifier
             The copy.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_digits
-        >>> from votron import VotedPerceptronClassifier
-        >>> X, y = load_digits(return_X_y=True)
-        >>> model = VotedPerceptronClassifier(random_state=0).fit(X[:1000], y[:1000])
-        >>> best = model.with_best_moment(X[1000:1400], y[1000:1400], rule="auto")
-        >>> bool(best.score(X[1000:1400], y[1000:1400]) >= model.score(X[1000:1400], y[1000:1400]))
-        True
         """
         from votron.estimators._best_moment import moments_within
 

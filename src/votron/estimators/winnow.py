@@ -3,32 +3,22 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_random_state
+from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted
 
 from votron._util.types import Floats, Index, Labels, Rows, RowsLike
 from votron.engine import TrainingRun, WinnowTrainer
 from votron.engine.boolean import active_rows
 from votron.errors import NotRepresentableError
+from votron.estimators import _training as training
 from votron.estimators._score_functions import Form, Linear
-from votron.estimators._training import (
-    TrainingData,
-    check_is_trained,
-    check_room,
-    hand_on_ctrl_c,
-    history_of_fit,
-    history_with_batch,
-    in_epochs,
-    n_steps_of,
-    tell_of_end,
-    training_data,
-    unchanged_on_error,
-)
-from votron.estimators.base import CallbackSupportMixin, VotronClassifier
+from votron.estimators._training import TrainingData
+from votron.estimators.base import VotronClassifier
 from votron.theory.winnow import CONSTRAINTS
 
 __all__ = ["WinnowClassifier"]
@@ -39,7 +29,7 @@ _REMEDY = (
 )
 
 
-class WinnowClassifier(CallbackSupportMixin, VotronClassifier):
+class WinnowClassifier(VotronClassifier):
     """Winnow: linear thresholds over Boolean features, learnt by multiplication (Littlestone, 1988).
 
     Where a positive example is missed, the weights of its active features (those that are 1) are multiplied by
@@ -133,7 +123,7 @@ class WinnowClassifier(CallbackSupportMixin, VotronClassifier):
 
     _FIXED = ("promotion", "threshold", "demotion", "complement", "binarize")
     _tables: ClassVar[dict[str, str]] = {"numeric": "keep", "dates": "onehot"}  # it wants 0 and 1
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+    _parameter_constraints: ClassVar[dict[str, list[object]]] = {
         **CONSTRAINTS,
         "complement": ["boolean"],
         "binarize": [Interval(Real, None, None, closed="neither"), None],
@@ -152,7 +142,7 @@ class WinnowClassifier(CallbackSupportMixin, VotronClassifier):
         binarize: float | None = None,
         epochs: float | None = 10,
         shuffle: bool = True,
-        random_state: Any = None,
+        random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
     ) -> None:
         self.promotion = promotion
@@ -166,16 +156,16 @@ class WinnowClassifier(CallbackSupportMixin, VotronClassifier):
         self.verbose = verbose
 
     def fit(self, X: RowsLike, y: Labels) -> Self:  # type: ignore[override]  # it knows no weights
-        with unchanged_on_error(self):
+        with training.unchanged_on_error(self):
             self._validate_params()
-            data = training_data(self, X, y)
+            data = training.training_data(self, X, y)
             n = len(data.codes)
             order = check_random_state(self.random_state).permutation(n) if self.shuffle else np.arange(n)
             self._check_room()
             self._keep(self._new_trainer())
-            run = self._train(data, order, n_steps_of(self, n))
-            self._set_history(history_of_fit(self, data, order, order[:0], run))
-        tell_of_end(self, run, _REMEDY)
+            run = self._train(data, order, training.n_steps_of(self, n))
+            self._set_history(training.history_of_fit(self, data, order, order[:0], run))
+        training.tell_of_end(self, run, _REMEDY)
         return self
 
     def partial_fit(self, X: RowsLike, y: Labels, classes: Labels = None) -> Self:
@@ -197,16 +187,16 @@ class WinnowClassifier(CallbackSupportMixin, VotronClassifier):
         self : WinnowClassifier
             The model.
         """
-        with unchanged_on_error(self):
+        with training.unchanged_on_error(self):
             first = not hasattr(self, "_trainer")
             self._validate_params()
-            data = training_data(self, X, y, batch=True, classes=classes)
+            data = training.training_data(self, X, y, batch=True, classes=classes)
             self._check_room()
             self._keep(self._new_trainer() if first else self._trainer.copy())
             order = np.arange(len(data.codes))
             run = self._train(data, order, len(order))
-            self._set_history(history_with_batch(self, data, order, run))
-        hand_on_ctrl_c(run, run.steps)
+            self._set_history(training.history_with_batch(self, data, order, run))
+        training.hand_on_ctrl_c(run, run.steps)
         return self
 
     def _new_trainer(self) -> WinnowTrainer:
@@ -220,12 +210,13 @@ class WinnowClassifier(CallbackSupportMixin, VotronClassifier):
         )
 
     def _check_room(self) -> None:
-        """Refuse weights for which there is no memory."""
-        check_room(self, WinnowTrainer.n_bytes(self.n_features_in_, self._n_vectors, complement=bool(self.complement)))
+        training.check_room(
+            self, WinnowTrainer.n_bytes(self.n_features_in_, self._n_vectors, complement=bool(self.complement))
+        )
 
     def _train(self, data: TrainingData, order: Index, n_steps: int) -> TrainingRun:
         rows, trainer = active_rows(data.rows, self.binarize, type(self).__name__), self._trainer
-        return in_epochs(
+        return training.in_epochs(
             self, n_steps, len(order), lambda watch: trainer.run(rows, data.codes, order, n_steps, watcher=watch)
         )
 
@@ -233,7 +224,7 @@ class WinnowClassifier(CallbackSupportMixin, VotronClassifier):
         self._trainer, self.threshold_ = trainer, trainer.threshold
 
     def _trained(self) -> WinnowTrainer:
-        check_is_trained(self)
+        check_is_fitted(self)
         return self._trainer
 
     @property
@@ -277,7 +268,7 @@ class WinnowClassifier(CallbackSupportMixin, VotronClassifier):
         coefficients, intercept = self._trainer.linear()
         return Linear(coefficients, intercept, True, self._fixed["binarize"]), gave_up
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         # The checks measure accuracy on blobs with two real features; of those, cut into a bit each, too little is left

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from sklearn.dummy import DummyClassifier
 from sklearn.preprocessing import FunctionTransformer
 
-from votron._util.frames import columns_of_words, is_frame
+from votron._util.frames import columns_of_words, dense, is_frame
 from votron._util.types import Estimator, RowsLike
 from votron.estimators import (
     AveragedPerceptronClassifier,
@@ -22,7 +22,7 @@ from votron.estimators import (
     WinnowClassifier,
 )
 
-__all__ = ["CANDIDATES", "Candidate", "DataFacts", "dense", "facts_of"]
+__all__ = ["CANDIDATES", "Candidate", "DataFacts", "facts_of"]
 
 
 @dataclass(frozen=True)
@@ -86,11 +86,6 @@ class Candidate:
     def steps(self) -> list[tuple[str, Estimator]]:
         """Return the steps of a pipeline that it needs before it."""
         return [("dense", FunctionTransformer(dense, accept_sparse=True))] if self.wants_dense else []
-
-
-def dense(X: RowsLike) -> RowsLike:
-    """Return rows as an array, which trees want."""
-    return X.toarray() if hasattr(X, "toarray") else X
 
 
 def _of_sklearn(

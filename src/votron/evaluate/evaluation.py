@@ -93,26 +93,29 @@ class Evaluation:
     def add(self, X: RowsLike, y: Labels) -> Array:
         """Predict a batch and count it; return the predicted labels."""
         X, y, model = rows_for_classifier(self.model, X), np.asarray(y), self.classifier
-        predicted: Array
         logs = _log_probabilities(model, X)
-        if logs is not None:
-            self._logs.append(logs)
-        elif has_class_scores(model):
-            self._scores.append(np.asarray(model.decision_function(X)))
-        if logs is not None and self.threshold is not None:
-            predicted = np.asarray(model.classes_)[(logs[:, 1] >= np.log(self.threshold)).astype(int)]
-        elif logs is not None and isinstance(
-            model, ProbabilisticClassifier
-        ):  # they predict the label with the largest probability
-            predicted = np.asarray(model.classes_)[logs.argmax(axis=1)]
-        else:
+        if logs is None:
             predicted = np.asarray(model.predict(X))
+            if has_class_scores(model):
+                self._scores.append(np.asarray(model.decision_function(X)))
+        else:
+            predicted = self._chosen(logs, X)
+            self._logs.append(logs)
         self._true.append(y)
         self._right.append(predicted == y)
         self.counts.add(y, predicted)
         if self.rules is not None:
             self.rules.add(X, y)
         return predicted
+
+    def _chosen(self, logs: Floats, X: RowsLike) -> Array:
+        """Return the labels by the threshold, or the most probable ones where these are what the model predicts."""
+        classes = self.classifier.classes_
+        if self.threshold is not None:
+            return np.asarray(classes[(logs[:, 1] >= np.log(self.threshold)).astype(int)])
+        if isinstance(self.classifier, ProbabilisticClassifier):
+            return np.asarray(classes[logs.argmax(axis=1)])
+        return np.asarray(self.classifier.predict(X))
 
     # -- what was found ------------------------------------------------------------------------------------------------
 

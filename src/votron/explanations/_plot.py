@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy.sparse as sp
 
+from votron._util.frames import dense
 from votron._util.plotting import AGAINST, AXIS, FOR, IMAGE_SHAPES, MUTED, STYLE, plain, pyplot, title, write_name
 from votron._util.text import shortened
-from votron._util.types import Axes, Floats, Index, Rows
+from votron._util.types import Axes, Floats, Index
 from votron.errors import VotronError
 from votron.explanations._text import headline, named, terms_to_draw
 
@@ -122,10 +122,10 @@ def _add_images(ax: Axes, found: Explanation, bars: list[_Bar], where: Index, sh
     span = max((abs(share) for _, share, _ in bars), default=1.0)
     for (_, share, slot), y in zip(bars, where, strict=True):
         side = 1 if share > 0 else -1
-        _image(ax, _dense(found._support[[slot]]).reshape(shape), (share, float(y)), (16 * side, 0), 22)
+        _image(ax, dense(found._support[[slot]]).reshape(shape), (share, float(y)), (16 * side, 0), 22)
     ax.set_xlim(-1.45 * span, 1.45 * span)
     corner = (1.0, 0.0), (-30, 34)  # where the bars to the left leave room
-    _image(ax, _dense(found._pixels).reshape(shape), *corner, 54, coords="axes fraction")
+    _image(ax, dense(found._pixels).reshape(shape), *corner, 54, coords="axes fraction")
 
 
 def _image(
@@ -148,10 +148,6 @@ def _image(
     )
 
 
-def _dense(row: Rows) -> Floats:
-    return np.asarray(row.toarray() if sp.issparse(row) else row, dtype=np.float64)
-
-
 # -- pixels and votes -------------------------------------------------------------------------------------------------
 
 
@@ -163,7 +159,7 @@ def _draw_pixels(ax: Axes, found: Explanation, terms: Terms, shape: tuple[int, i
     for term in terms.largest:
         shares[term.index] = term.share
     largest = max(float(np.abs(shares).max()), 1e-300)
-    ax.imshow(_dense(found._pixels).reshape(shape), cmap="gray_r", alpha=0.25)
+    ax.imshow(dense(found._pixels).reshape(shape), cmap="gray_r", alpha=0.25)
     shown = np.ma.masked_equal(shares.reshape(shape), 0.0)
     colours = LinearSegmentedColormap.from_list("shares", [AGAINST, "#ffffff", FOR])
     drawn = ax.imshow(shown, cmap=colours, vmin=-largest, vmax=largest)

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
+from votron._util.frames import dense
 from votron._util.types import Floats, Index, Rows
 from votron.blocks import affine_weights, support_values
 from votron.kernels import Kernel
@@ -71,7 +71,7 @@ def _mixed(mix: Floats, divisor: Floats | None) -> tuple[Floats, float]:
 
 def dense_row(row: Rows) -> Floats:
     """Return the values of one row, those that are 0 included."""
-    return np.asarray(row.toarray() if sp.issparse(row) else row, dtype=np.float64).reshape(-1)
+    return dense(row).astype(np.float64).reshape(-1)
 
 
 def sum_over_features(
@@ -79,14 +79,10 @@ def sum_over_features(
 ) -> Sum:
     """Return the score of one row as a sum over the features that are not 0 in it."""
     factors, divided_by = _mixed(mix, divisor)
-    dense = dense_row(row)
-    ids = np.flatnonzero(dense)
-    used = np.flatnonzero(factors)
-    some = coef[used][:, ids]
-    weights = some.toarray() if sp.issparse(some) else np.asarray(some)
-    amounts = (factors[used] @ weights) * dense[ids]
-    constant = float(factors @ intercept)
-    return Sum("features", ids, amounts, dense[ids], constant, divided_by, words, exact)
+    own = dense_row(row)
+    ids, used = np.flatnonzero(own), np.flatnonzero(factors)
+    amounts = (factors[used] @ dense(coef[used][:, ids])) * own[ids]
+    return Sum("features", ids, amounts, own[ids], float(factors @ intercept), divided_by, words, exact)
 
 
 def sum_over_examples(

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from votron._util.types import Array, Floats, Index, Rows
+from votron._util.frames import dense
+from votron._util.types import Floats, Index, Rows
 from votron.explanations._sums import dense_row
 from votron.explanations.features import Features
 
@@ -81,7 +82,7 @@ class ColumnEffects:
         """Return the row once for each of the others, with their values at these places."""
         n = self._others.shape[0]
         if not sp.issparse(row):
-            theirs = _dense(self._others[:, places])
+            theirs = dense(self._others[:, places])
             changed = np.repeat(np.asarray(row), n, axis=0)
             changed = changed.astype(np.result_type(changed, theirs))  # whole numbers would cut off their fractions
             changed[:, places] = theirs
@@ -101,7 +102,3 @@ def _mixed(scores: Floats, mix: Floats) -> Floats:
     """Return the scores that are explained, of each row one."""
     found: Floats = np.asarray(scores).reshape(len(scores), -1) @ mix
     return found
-
-
-def _dense(rows: Rows) -> Array:
-    return rows.toarray() if sp.issparse(rows) else np.asarray(rows)

@@ -8,10 +8,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.frozen import FrozenEstimator
 
-from votron._util.frames import cell, columns_of, empty_cells, in_words, is_frame
+from votron._util.frames import cell, columns_of, dense, empty_cells, in_words, is_frame
 from votron._util.pipelines import classifier_of, steps_before
 from votron._util.text import first_of, shortened
 from votron._util.types import Classes, Estimator, Floats, Frame, Index, Label, Rows, RowsLike
@@ -238,8 +237,8 @@ def strongest_features(
         return None
     features = features_after(steps_before(model))
     names = getattr(classifier, "feature_names_in_", None) if features is None else features.names
-    weights = coef.toarray() if sp.issparse(coef) else np.asarray(coef)
     classes: Classes = classifier.classes_
+    weights = dense(coef)
     signed = [-weights[0], weights[0]] if len(classes) == 2 else list(weights)
     return {label: _largest(each, names, top, first) for label, each in zip(classes.tolist(), signed, strict=True)}
 

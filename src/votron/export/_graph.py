@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from typing import Any, TypeAlias
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
+from votron._util.frames import dense
 from votron._util.text import rounded_bytes
 from votron._util.types import Rows
 from votron.errors import MissingPackageError, VotronError
@@ -94,7 +94,7 @@ class Graph:
     def columns_of(self, rows: Rows) -> str:
         """Add a matrix whose columns are these rows; of smaller types than double in the file, and double when run."""
         self._check_room(rows.shape[0] * rows.shape[1] * rows.dtype.itemsize)  # with the zeros of sparse rows
-        name = self.constant((rows.toarray() if sp.issparse(rows) else np.asarray(rows)).T)
+        name = self.constant(dense(rows).T)
         return name if rows.dtype == np.float64 else self.double(name)
 
     def _check_room(self, n_bytes: int) -> None:

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from votron._util.arrays import chunks
+from votron._util.resources import chunks
 from votron._util.types import Array, Floats, RowsLike
 from votron.errors import IndefiniteKernelError, VotronError
 from votron.kernels.base import ValueKernel, as_rows

@@ -9,7 +9,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 import scipy.sparse as sp
 
-from votron._util.arrays import Growing
+from votron._util.resources import Growing
 from votron._util.types import Floats, Label
 from votron.errors import VotronError
 from votron.kernels import Kernel

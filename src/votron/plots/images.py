@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import Self
 
 import numpy as np
-import scipy.sparse as sp
 
+from votron._util.frames import dense
 from votron._util.pipelines import classifier_of
 from votron._util.plotting import AGAINST, AXIS, FOR, IMAGE_SHAPES, MUTED, title
 from votron._util.text import shortened
@@ -70,8 +70,7 @@ def images_of(rows: RowsLike, image_shape: tuple[int, ...] | None) -> Array:
             f"The 'image_shape' must have as many pixels as rows have features, {n}, such as (28, 28) for 784. "
             f"Got {image_shape} instead."
         )
-    dense = rows.toarray() if sp.issparse(rows) else np.asarray(rows)
-    return np.asarray(dense, dtype=np.float64).reshape(len(dense), *shape)
+    return dense(rows).astype(np.float64).reshape(-1, *shape)
 
 
 class SupportImagesDisplay(ImagesDisplay):

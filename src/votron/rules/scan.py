@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from votron._loops import dual as _loops
-from votron._util.arrays import chunks, rows_in_bytes
+from votron._util.resources import chunks, rows_in_bytes
 from votron._util.types import Floats, Index, Rows, RowsLike
 from votron.blocks import EVENTS_AT_ONCE, DotCache, KernelBlock
 from votron.errors import NotRepresentableError

@@ -20,14 +20,12 @@ from votron.record import MistakeRecord
 from votron.rules.base import RULES
 from votron.rules.scan import DOTS_KEPT, BlockScan, Choice, Plan, Ready, row_draws, too_large
 
-__all__ = ["HoldoutCurve", "RuleSet", "Vectors"]
-
 _ROWS_AT_ONCE = 256
 _DOTS_KEPT_IN_ALL = 512 << 20
 """Bytes of dot products that all blocks together may keep, when a scan stops at several moments."""
 
 _MOST_MOMENTS = 100_000
-"""Ends of epochs at which scores are given without being asked for."""
+"""The most epochs whose ends are moments by default."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,7 +63,9 @@ class NumberColumn(Column):
     low: float = -np.inf
     high: float = np.inf
 
-    holds: ClassVar[str] = "number"
+    @property
+    def holds(self) -> str:  # type: ignore[override]
+        return "text" if self.decimal else "number"
 
     @classmethod
     def recognise(cls, survey: Survey, encoder: TableEncoder) -> Self | None:

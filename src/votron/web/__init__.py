@@ -1,7 +1,7 @@
-"""The page: the perceptron game, a training run to move through, a digit to draw; and the server of what it asks for.
+"""The page: the perceptron game, a training run to move through, a digit to draw.
 
-All learning happens in the library: the page sends moves and drawings, and draws the answers. Needs FastAPI and
-uvicorn: ``pip install "votron[web]"``. The page itself, HTML, CSS and plain ES modules that draw, is in ``static``.
+It needs FastAPI and uvicorn: ``pip install "votron[web]"``. HTML, CSS and JavaScript are in ``static``; all learning
+happens in the library.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ __all__ = ["export_lecture", "pieces", "play"]
 def pieces(
     model: Estimator = None, title: str = "your model", X: RowsLike = None, y: Labels = None, *, raw: bool = True
 ) -> list[Piece]:
-    """Return what the page shows: bundled models that are trained when `play` begins, and one of yours at the end.
+    """Return the models of the page: bundled ones, which are trained when `play` starts, and yours.
 
     Parameters
     ----------
     model : VotedPerceptronClassifier, optional
-        A model of yours.
+        Your model.
     title : str
-        What to call it.
+        Its title.
     X, y : rows as the model takes them, and labels, optional
-        What to measure its errors on.
+        Data to measure its errors on.
     raw : bool, default=True
-        Whether these rows are the data themselves, such as pixels, and not what an encoder makes of them.
+        Whether the rows may be pixels, and are not the output of an encoder.
 
     Examples
     --------
@@ -49,18 +49,17 @@ def play(shown: list[Piece], **how: Any) -> None:
     Parameters
     ----------
     shown : list of Piece
-        What it shows, from `pieces`.
+        Models to show, from `pieces`.
     **how : optional
-        ``host`` ("127.0.0.1"), ``port`` (0: a free one), ``open_browser`` (False), and ``say``, which is given the
-        address.
+        ``host`` ("127.0.0.1"), ``port`` (0: a free one), ``open_browser`` (False), and ``say``, which is called with
+        the address.
 
     Examples
     --------
-    What ``votron play`` does, with a model of one's own::
+    ``votron play`` with your own model::
 
         from votron.web import pieces, play
         play(pieces(model, "my model", X_test, y_test), port=8000, open_browser=True)
-
     """
     from votron.web._server import serve
 
@@ -77,7 +76,7 @@ def export_lecture(path: str, piece: Piece, links: list[str] | None = None) -> i
     piece : Piece
         The model whose run is shown, from `pieces`.
     links : list of str, optional
-        Games, as links that the page gives; by default four of its own.
+        Games, as links from the page; by default four examples.
 
     Examples
     --------

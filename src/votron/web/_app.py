@@ -1,7 +1,7 @@
-"""The routes: the page itself, and what it asks for under /api/.
+"""The routes of the page and of /api/.
 
-What is quick is done at once, in the order in which it comes, so that two moves of a game do not meet; what takes
-longer (boundaries, runs, drawings, looking ahead) is done by threads, on what does not change.
+Quick requests are handled one after another, so that two moves of a game do not meet. Slower ones (boundaries, runs,
+drawings, looking ahead) run in threads, on data that do not change.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from votron.web._schemas import (
     Sample,
     Setup,
 )
-from votron.web._workshop import Piece, Workshop
+from votron.web._workshop import Piece, Trained, Workshop
 
 __all__ = ["STATIC", "make_app"]
 
@@ -169,27 +169,26 @@ def _add_games(app: FastAPI, games: Games, limits: Limits) -> None:
 # -- the run ----------------------------------------------------------------------------------------------------------
 
 
-def _ready(workshop: Workshop, name: str) -> Piece:
-    piece = workshop.pieces.get(name)
+def _ready(piece: Piece | None) -> Trained:
     if piece is None or piece.problem is not None:
-        raise HTTPException(404, "There is no such run." if piece is None else piece.problem)
+        raise HTTPException(404, "There is no such model." if piece is None else piece.problem)
     if piece.trained is None:
         raise HTTPException(503, "The model is still being trained: ask again in a moment.")
-    return piece
+    return piece.trained
 
 
 def _add_runs(app: FastAPI, workshop: Workshop) -> None:
     runs: dict[str, Run] = {}
 
     def run_of(name: str) -> Run:
-        piece = _ready(workshop, name)
+        trained = _ready(workshop.pieces.get(name))
         if name not in runs:
-            runs[name] = Run(piece)
+            runs[name] = Run(workshop.pieces[name], trained)
         return runs[name]
 
     @app.get("/api/runs")
     async def list_runs() -> list[RunTitle]:
-        """List the runs, and how far those are that are being trained."""
+        """List the runs."""
         return [
             RunTitle(**{name: getattr(piece, name) for name in RunTitle.model_fields})
             for piece in workshop.pieces.values()
@@ -215,42 +214,32 @@ def _add_runs(app: FastAPI, workshop: Workshop) -> None:
 
 
 def _add_digit(app: FastAPI, workshop: Workshop) -> None:
-    def piece_of() -> Piece:
-        piece = workshop.digit
-        if piece is None:
-            raise HTTPException(404, "There is no model that takes images.")
-        return _ready(workshop, piece.id)
-
     @app.get("/api/digit", responses=_REFUSALS)
     async def digit_model() -> DigitModel:
-        """Return which model answers, or how far its training is."""
+        """Return which model answers."""
         piece = workshop.digit
         if piece is None:
             raise HTTPException(404, "There is no model that takes images.")
-        model = None if piece.trained is None else piece.trained.model
-        rules = [] if piece.trained is None else Run(piece).rules
+        if piece.trained is None:
+            return DigitModel(ready=False, title=piece.title)
+        model = piece.trained.model
         return DigitModel(
-            ready=model is not None,
-            progress=piece.progress,
+            ready=True,
             title=piece.title,
-            classes=[] if model is None else [str(label) for label in model.classes_.tolist()],
-            rules=rules,
-            n_mistakes=0 if model is None else len(model.record_),
-            n_support=0 if model is None else len(model.support_),
+            classes=[str(label) for label in model.classes_.tolist()],
+            n_mistakes=len(model.record_),
+            n_support=len(model.support_),
         )
 
     @app.post("/api/digit", responses=_REFUSALS)
     def read_drawing(drawing: Drawing) -> DigitAnswer:
-        """Return what the model says of a drawing."""
-        trained = piece_of().trained
-        assert trained is not None
-        return digits.answer(trained, drawing.pixels)
+        """Return the model's answer to a drawing."""
+        return digits.answer(_ready(workshop.digit), drawing.pixels)
 
     @app.get("/api/digit/sample", responses=_REFUSALS)
     def test_digit(seed: Annotated[int, Query(ge=0, le=2**31 - 1)] = 0) -> Sample:
         """Return a test digit."""
-        trained = piece_of().trained
-        assert trained is not None
+        trained = _ready(workshop.digit)
         if trained.X is None:
             raise HTTPException(404, "There are no test digits for this model: give some with --test.")
         return digits.sample(trained, seed)

@@ -1,9 +1,8 @@
-"""A drawing as a model sees it, and what the model says of it.
+"""A drawing as a model sees it, and the model's answer.
 
-Problem: drawings have any place, size and thickness; the images of a data set have been made alike. MNIST's fit into a
-box of 20 pixels, with their centre of mass in the middle of 28 x 28. scikit-learn's 8 x 8 digits fill a square of 32
-pixels, and count the dark ones in each block of 4 x 4; those of other small models are taken to be alike. Larger images
-get the first treatment in their own size.
+Problem: drawings have any place, size and thickness; the images of a data set are normalised. MNIST's fit into a box of
+20 pixels, with their centre of mass in the middle of 28 x 28. scikit-learn's 8 x 8 digits fill a square of 32 pixels,
+and count the dark ones in each block of 4 x 4. Other images are taken to be like one of these, by their size.
 """
 
 from __future__ import annotations
@@ -12,10 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import ndimage
 
+from votron._util.frames import dense
 from votron._util.types import Floats, RowsLike, Scores
 from votron.record import labels_of
-from votron.rules import RULES
-from votron.web._run import encoded, encoded_pixels
+from votron.web._run import RULE_NAMES, encoded, encoded_pixels
 from votron.web._schemas import DigitAnswer, Reason, RuleScores, Sample, VoteHistory
 from votron.web._workshop import Trained
 
@@ -67,8 +66,7 @@ def sample(trained: Trained, seed: int) -> Sample:
     assert trained.X is not None
     assert trained.shape is not None
     i = int(np.random.default_rng(seed).integers(trained.X.shape[0]))
-    row = trained.X[i]
-    image = np.asarray(row.toarray()[0] if hasattr(row, "toarray") else row, dtype=np.float64).reshape(trained.shape)
+    image = dense(trained.X[[i]]).astype(np.float64).reshape(trained.shape)
     image = image / (image.max() or 1.0)
     if max(trained.shape) < PAD:
         room = PAD - 4
@@ -86,9 +84,8 @@ def answer(trained: Trained, pixels: ArrayLike) -> DigitAnswer:
     top = float(model.support_vectors_.max())
     row = as_seen(pixels, trained.shape, top)
     X = row[None].astype(model.support_vectors_.dtype)
-    names = [name for name, rule in RULES.items() if not rule.needs_held_out]
     end = [model.record_.n_steps / model.record_.n_examples]
-    _, scores = next(iter(model.staged_decision_function(X, at=end, rules=names)))
+    _, scores = next(iter(model.staged_decision_function(X, at=end, rules=RULE_NAMES)))
     labels = model.classes_.tolist()
     by_rule = [
         RuleScores(rule=name, label=str(labels[int(labels_of(each)[0])]), scores=_per_class(each)[0].tolist())
@@ -113,7 +110,7 @@ def _per_class(scores: Scores) -> Floats:
 
 
 def _history(trained: Trained, X: RowsLike) -> VoteHistory:
-    """Return the votes of vectors in order of birth, all or a selection of them."""
+    """Return the votes of vectors in order of birth."""
     record = trained.model.record_
     n_events = len(record.event_starts) - 1
     events = np.unique(np.linspace(0, n_events - 1, min(n_events, MOST_BIRTHS)).round().astype(int))
@@ -129,7 +126,7 @@ def _history(trained: Trained, X: RowsLike) -> VoteHistory:
 
 
 def _reasons(trained: Trained, X: RowsLike, own: int) -> list[Reason]:
-    """Return the training images that add most to the score of a class, or take most from it: what `explain` says."""
+    """Return the training images that change the score of a class most."""
     terms = trained.model.explain(X, label=trained.model.classes_[own], top=MOST_REASONS // 2)[0].examples
     if terms is None:
         return []

@@ -1,7 +1,6 @@
-"""One HTML file that replays recorded games and a run: for lectures, and for readers without Python.
+"""One HTML file that replays games and a run without a server.
 
-It has the page's own drawing modules, one after another in one script that the file allows by its hash, and the answers
-that the server would have given.
+It has the page's drawing modules as one script, and the answers that the server would have given.
 """
 
 from __future__ import annotations
@@ -41,9 +40,9 @@ def write_lecture(path: str, piece: Piece, links: Iterable[str] = ()) -> int:
     games = [(f"Game {i}", game_of_link(link)) for i, link in enumerate(links, 1)] or _own_games()
     if piece.trained is None:
         piece.work()
-    if piece.problem is not None:
-        raise VotronError(piece.problem)
-    content = _page(games, Run(piece)).encode()
+    if piece.trained is None:
+        raise VotronError(piece.problem or "")
+    content = _page(games, Run(piece, piece.trained)).encode()
     write_bytes(Path(path), content)
     return len(content)
 
@@ -56,12 +55,11 @@ def game_of_link(link: str) -> PlaneGame:
         moves = [Move(x=[a, b], y=y) for a, b, y in found["moves"]]
         new = NewGame(setup=found["setup"], moves=moves)
     except (ValueError, TypeError, KeyError, ValidationError) as error:
-        raise VotronError(f"This is no link to a game: {link[:60]!r}. Copy link on the page gives one.") from error
+        raise VotronError(f"{link[:60]!r} is not a link to a game. Copy link on the page gives one.") from error
     return PlaneGame(new.setup, new.moves)
 
 
 def _own_games() -> list[tuple[str, PlaneGame]]:
-    """Return games that show what there is to see."""
     forced = []
     for margin in (0.3, 0.2):
         game = PlaneGame(Setup(margin=margin))
@@ -120,7 +118,7 @@ def _page(games: list[tuple[str, PlaneGame]], run: Run) -> str:
 
 
 def _script() -> str:
-    """Return the modules as one: what they import from each other stands above."""
+    """Return the modules as one; each stands below those that it imports."""
     texts = [(STATIC / f"{name}.js").read_text(encoding="utf-8") for name in MODULES]
     return "\n".join(_EXPORT.sub("", _IMPORT.sub("", text)) for text in texts)
 

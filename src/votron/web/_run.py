@@ -1,7 +1,4 @@
-"""The moments of a training run: what the slider moves through.
-
-A moment is the time of a mistake, of one class or several. All errors come from one scan over the record.
-"""
+"""The moments of a training run: the times of its mistakes, of one class or several."""
 
 from __future__ import annotations
 
@@ -10,26 +7,27 @@ import threading
 
 import numpy as np
 
-from votron._util.types import Array, Index, RowsLike
+from votron._util.frames import dense
+from votron._util.types import Array, Index
 from votron.record import labels_of
 from votron.rules import RULES
 from votron.web._game import EXTENT, field_of
 from votron.web._schemas import Alive, MistakeMade, PlanePoints, RunMoment, RunOverview, SupportImage
 from votron.web._workshop import Piece, Trained
 
-__all__ = ["Run", "encoded_pixels"]
+__all__ = ["RULE_NAMES", "Run", "encoded", "encoded_pixels"]
 
 MOST_MOMENTS = 240
 MOST_IMAGES = 36
+RULE_NAMES = [name for name, rule in RULES.items() if not rule.needs_held_out]
 
 
 class Run:
-    """A run of a piece that is ready."""
+    """The run of a trained piece."""
 
-    def __init__(self, piece: Piece) -> None:
-        assert piece.trained is not None
-        self.piece, self.trained = piece, piece.trained
-        self.model, self.record = piece.trained.model, piece.trained.model.record_
+    def __init__(self, piece: Piece, trained: Trained) -> None:
+        self.piece, self.trained = piece, trained
+        self.model, self.record = trained.model, trained.model.record_
         n_events = len(self.record.event_starts) - 1
         self.events = np.unique(np.linspace(0, max(n_events - 1, 0), min(n_events, MOST_MOMENTS)).round().astype(int))
         self.events = self.events[:n_events]
@@ -37,11 +35,6 @@ class Run:
         self.classes = [str(label) for label in self.model.classes_.tolist()]
         self._errors: dict[str, list[float]] | None = None
         self._lock = threading.Lock()
-
-    @property
-    def rules(self) -> list[str]:
-        """The rules that need nothing but the record."""
-        return [name for name, rule in RULES.items() if not rule.needs_held_out]
 
     @property
     def errors(self) -> dict[str, list[float]]:
@@ -52,12 +45,12 @@ class Run:
         return self._errors
 
     def _measured(self) -> dict[str, list[float]]:
-        found: dict[str, list[float]] = {rule: [] for rule in self.rules}
+        found: dict[str, list[float]] = {rule: [] for rule in RULE_NAMES}
         if self.trained.X is None or not len(self.times):
             return {}
         codes = np.searchsorted(self.model.classes_, self.trained.y)
         at = (self.times / self.record.n_examples).tolist()
-        for _, scores in self.model.staged_decision_function(self.trained.X, at=at, rules=self.rules):
+        for _, scores in self.model.staged_decision_function(self.trained.X, at=at, rules=RULE_NAMES):
             for rule, each in scores.items():
                 found[rule].append(float(np.mean(labels_of(each) != codes)))
         return found
@@ -65,7 +58,6 @@ class Run:
     # -- what the page gets -------------------------------------------------------------------------------------------
 
     def overview(self) -> RunOverview:
-        """Return the run as a whole."""
         record = self.record
         starts, ends = record.event_starts[self.events].tolist(), record.event_starts[self.events + 1].tolist()
         return RunOverview(
@@ -101,7 +93,6 @@ class Run:
         return PlanePoints(x=X.tolist(), y=signs.tolist(), extent=self.extent)
 
     def moment(self, index: int, rule: str) -> RunMoment:
-        """Return one moment, with the boundary by one rule."""
         time, event = int(self.times[index]), int(self.events[index])
         start, end = self.record.event_starts[event : event + 2].tolist()
         of_example = int(self.record.slot[start])
@@ -158,9 +149,8 @@ class Run:
 
 def encoded_pixels(trained: Trained, slot: int) -> str:
     """Return a support vector as bytes from 0 to 255, in base64."""
-    rows: RowsLike = trained.model.support_vectors_
-    row = rows[slot].toarray()[0] if hasattr(rows, "toarray") else rows[slot]
-    return encoded(row, float(rows.max()))
+    rows = trained.model.support_vectors_
+    return encoded(dense(rows[[slot]]), float(rows.max()))
 
 
 def encoded(row: Array, top: float) -> str:

@@ -1,15 +1,11 @@
-"""What the page sends and what it gets: the schema of the routes under /api/.
-
-Numbers are finite, lists have a length, and what is not named is refused, so that a request is either as described here
-or answered with status 422.
-"""
+"""Requests and answers of the routes under /api/. A request that does not fit its schema gets status 422."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 Mode = Literal["strict", "noisy", "free"]
 Rule = Literal["last", "vote", "average"]
@@ -21,7 +17,7 @@ GameId = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{16}$")]
 
 @dataclass(frozen=True)
 class Limits:
-    """How much of everything a visitor may have: bytes, examples in a game, games, seconds, connections."""
+    """Limits for visitors: bytes of a request, examples of a game, games, seconds of a request, connections."""
 
     body: int = 64 * 1024
     examples: int = 300
@@ -34,13 +30,11 @@ MOST_EXAMPLES = Limits().examples
 
 
 class Sent(BaseModel):
-    """What the page sends."""
-
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
 
 class Refusal(BaseModel):
-    """Why a request was not done, in a sentence; where a rule of the game forbids it, which."""
+    """The reason of a refusal, and which rule of the game forbids it, if one does."""
 
     detail: str
     rule: str | None = None
@@ -58,10 +52,10 @@ class KernelChoice(Sent):
 
 
 class Setup(Sent):
-    """What A decides before the game.
+    """A's choices before the game.
 
-    ``strict``: u, γ and R bind A. ``noisy``: only R does, and what u and γ are short of counts as D. ``free``: labels
-    are as A likes, and the page looks for a u and γ.
+    ``strict``: u, γ and R bind A. ``noisy``: only R does, and the rest counts as D. ``free``: A names any labels, and
+    the page looks for a u and γ.
     """
 
     mode: Mode = "strict"
@@ -80,8 +74,6 @@ class Setup(Sent):
 
 
 class Move(Sent):
-    """An example of A's; without a label it is that of u."""
-
     x: Point
     y: Label | None = None
 
@@ -94,22 +86,25 @@ class NewGame(Sent):
 
 
 class AutoPlay(Sent):
-    """How many examples the automatic A may give."""
-
     n: Annotated[int, Field(ge=1, le=MOST_EXAMPLES)] = 1
+
+
+Numbers = Annotated[list[float], BeforeValidator(list)]
 
 
 class RoundPlayed(BaseModel):
     """One round: the example, B's answer, and B's guess after it (None in a kernel's feature space)."""
 
+    model_config = ConfigDict(from_attributes=True)
+
     t: int
-    x: list[float]
+    x: Numbers
     y: Label
     score: float
     prediction: Label
     mistake: bool
     k: int
-    v: list[float] | None
+    v: Annotated[list[float] | None, BeforeValidator(lambda v: v.tolist() if hasattr(v, "tolist") else None)]
 
 
 class Separation(BaseModel):
@@ -154,8 +149,6 @@ class GameState(BaseModel):
 
 
 class Prediction(BaseModel):
-    """What B says of an example before its label is named."""
-
     score: float
     prediction: Label
 
@@ -183,13 +176,10 @@ class RunTitle(BaseModel):
     title: str
     kind: Literal["plane", "images", "other"]
     ready: bool
-    progress: float
     problem: str | None = None
 
 
 class PlanePoints(BaseModel):
-    """The rows of a run in the plane, with their labels as +1 and -1."""
-
     x: list[list[float]]
     y: list[int]
     extent: float
@@ -264,20 +254,14 @@ class Drawing(Sent):
 
 
 class DigitModel(BaseModel):
-    """The model that answers, or how far its training is."""
-
     ready: bool
-    progress: float
     title: str
-    classes: list[str]
-    rules: list[str]
-    n_mistakes: int
-    n_support: int
+    classes: list[str] = []
+    n_mistakes: int = 0
+    n_support: int = 0
 
 
 class Sample(BaseModel):
-    """A test digit as a drawing."""
-
     pixels: list[int]
     label: str
 

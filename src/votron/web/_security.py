@@ -1,8 +1,8 @@
-"""Who is answered at all, and with which headers.
+"""Guard of the server: which requests are answered, and with which headers.
 
-The server stands on the user's own machine, where any page that the user visits can reach it. So it answers only
-requests that name it as their host (others come by a name that someone has bent to this address), that no other site
-has sent, that are small and arrive in time; and where it can be reached from other machines, that know a token.
+Any site that the user visits can send requests to this server. So it answers only requests that name it as their host
+(against DNS rebinding), come from its own page, are small and arrive in time; and, where other machines can reach it,
+that know a token.
 """
 
 from __future__ import annotations
@@ -36,14 +36,13 @@ _COOKIE = "votron"
 
 
 class Guard(BaseHTTPMiddleware):
-    """Stands before an application, and lets through what is answered."""
+    """Middleware that refuses requests, and sets headers."""
 
     def __init__(self, app: ASGIApp, hosts: set[str], token: str | None = None, limits: Limits | None = None) -> None:
         super().__init__(app)
         self.hosts, self.token, self.limits = hosts, token, limits or Limits()
 
     async def dispatch(self, request: Request, call_next: RequestResponseEndpoint) -> Response:
-        """Answer a request, or have it answered."""
         answer: Response | None = self._refusal(request) or self._asked_for_token(request)
         if answer is None:
             try:
@@ -52,12 +51,10 @@ class Guard(BaseHTTPMiddleware):
             except TimeoutError:
                 answer = _sentence(503, f"This took longer than {self.limits.request:g} seconds.")
         answer.headers.update(_HEADERS)
-        # what is computed is not kept by the browser
         answer.headers["cache-control"] = "no-store" if request.url.path.startswith("/api/") else "no-cache"
         return answer
 
     def _refusal(self, request: Request) -> Response | None:
-        """Return the answer to what is not answered."""
         headers, path = request.headers, request.url.path
         host, origin = headers.get("host", "").lower(), headers.get("origin")
         if self.hosts and host not in self.hosts:
@@ -74,7 +71,7 @@ class Guard(BaseHTTPMiddleware):
         return None
 
     def _asked_for_token(self, request: Request) -> Response | None:
-        """Turn a right token in the address into a cookie; refuse who has neither."""
+        """Turn a token in the address into a cookie; refuse requests with neither."""
         if self.token is None or self._is_token(request.cookies.get(_COOKIE, "")):
             return None
         given = request.query_params.get("token", "")

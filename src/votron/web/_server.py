@@ -1,4 +1,4 @@
-"""The server itself: its socket, its signals, and the address that it prints."""
+"""The server: its socket, its address, and uvicorn."""
 
 from __future__ import annotations
 
@@ -87,13 +87,12 @@ def serve(
 
 
 def _names(shown: str, port: int) -> set[str]:
-    """Return what the server may be called by visitors on this machine."""
+    """Return the host names of requests from this machine."""
     names = {shown, "localhost", "127.0.0.1", "[::1]"}
     return {f"{name}:{port}" for name in names} | (names if port == 80 else set())
 
 
 def check_packages() -> None:
-    """Refuse to begin without the extra."""
     try:
         import fastapi  # noqa: F401
         import uvicorn  # noqa: F401

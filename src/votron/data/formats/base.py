@@ -25,15 +25,12 @@ __all__ = ["FORMATS", "Format", "Part", "format_named", "format_of_suffix", "reg
 
 @dataclass(frozen=True)
 class Part:
-    """Some rows of a source, as a format reads them: the first ones, the next ones, or all.
-
-    What holds for all formats is checked later, in one place: labels and features, missing values, kinds, finite
-    numbers.
+    """Some rows of a source, as a format reads them; labels, missing values and kinds are checked later.
 
     Attributes
     ----------
     X : DataFrame of polars, ndarray or CSR matrix
-        The rows. The labels of a table are among its columns, and are found there.
+        The rows. The labels of a table are among its columns.
     y : ndarray or None
         The labels of what is no table, if there are any.
     label : str or None

@@ -1,7 +1,7 @@
 """Files of separated values: CSV and TSV.
 
-polars reads all fields as texts. What a column holds is found out from all of its values: numbers, truth values, dates
-or texts. Numbers with a leading zero, such as 007, are codes and stay texts.
+polars reads all fields as texts. What a column holds is found out from all values: numbers, truth values or texts.
+Numbers with a leading zero, such as 007, are codes and stay texts, as do dates, which `TableEncoder` reads.
 """
 
 from __future__ import annotations
@@ -17,10 +17,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from votron._util.types import Frame
+from votron._util.types import Frame, Series
 from votron.data._sources import Source, beginning, lines_of_rows, text_parts, with_capital
 from votron.data.conversion import as_table
-from votron.data.dates import dates_in
 from votron.data.examples import Examples, short_repr
 from votron.data.formats._csv_layout import (
     Layout,
@@ -39,6 +38,7 @@ from votron.data.tables import (
     as_written,
     check_names,
     is_code,
+    kind_of,
     label_in,
     polars,
     polars_errors,
@@ -253,90 +253,62 @@ class _Columns:
                 found.add(texts.name)
         return found
 
-    def typed(self, frame: Frame, place: Place) -> Any:
-        """Return a frame of texts as numbers, truth values, dates and texts."""
+    def typed(self, frame: Frame, place: Place) -> Frame:
+        """Return a frame of texts as numbers, truth values and texts."""
         with ThreadPoolExecutor() as pool:  # polars works on one column without the interpreter's lock
             columns = list(pool.map(lambda column: self._typed(column, place), frame.get_columns()))
-        doubtful = frozenset(self._layout.doubtful)
-        for column in columns if doubtful else ():
-            if column.name in doubtful and column.dtype.is_numeric() and column.null_count() < len(column):
+        for column in columns:
+            if column.name in self._layout.doubtful and kind_of(column) == "number":
                 raise no_header_error(self._layout.names, self._layout.name)
         return polars().DataFrame(columns)
 
-    def _typed(self, texts: Any, place: Place) -> Any:
+    def _typed(self, texts: Series, place: Place) -> Series:
         name = texts.name
         if texts.dtype.is_float():
             return texts.fill_nan(None)
         if name in self._texts or self.seen.get(name) == "text":
             return self._cleaned(texts)
-        numbers = None
-        if self._as_they_are and self._numbers(texts.head(_N_FIRST)) is not None:  # cleaning takes longer than reading
-            numbers = self._numbers(texts)
+        numbers = self._numbers(texts) if self._as_they_are else None  # cleaning takes longer than reading
         if numbers is None:
             texts = self._cleaned(texts)
             numbers = self._numbers(texts)
-        if numbers is not None:
-            if _has_codes(texts, numbers):
-                return texts
-            return numbers.fill_nan(None) if numbers.dtype.is_float() else numbers
-        return self._without_numbers(texts, place)
+        if numbers is None:
+            return self._without_numbers(texts, place)
+        if is_code(texts.filter(texts.str.starts_with("0") | texts.str.starts_with("-0"))).any():
+            return texts
+        return numbers.fill_nan(None) if numbers.dtype.is_float() else numbers
 
-    def _cleaned(self, texts: Any) -> Any:
+    def _cleaned(self, texts: Series) -> Series:
         """Return texts without spaces around them, and null where they mark a missing value."""
         stripped = texts.str.strip_chars()
         return stripped.set(stripped.is_in(self._missing).fill_null(False), None)
 
-    def _numbers(self, texts: Any) -> Any | None:
+    def _numbers(self, texts: Series) -> Series | None:
         """Return texts as numbers, if all of them are."""
         n = texts.null_count()
-        if self._decimal != "," and n < len(texts):
-            found = _plain_numbers(texts)
-            if found.null_count() == n:
-                return found
-        if self._decimal == "." or n == len(texts):
+        if n == len(texts) or (len(texts) > _N_FIRST and self._numbers(texts.head(_N_FIRST)) is None):
             return None
-        if texts.str.contains(".", literal=True).any():
-            return None
-        found = _plain_numbers(texts.str.replace(_COMMA, "${1}.${2}"))
-        return found if found.null_count() == n else None
+        found = _plain_numbers(texts) if self._decimal != "," else None
+        if (found is None or found.null_count() > n) and self._decimal != ".":
+            pointed = texts.str.contains(".", literal=True).any()
+            found = None if pointed else _plain_numbers(texts.str.replace(_COMMA, "${1}.${2}"))
+        return found if found is not None and found.null_count() == n else None
 
-    def _without_numbers(self, texts: Any, place: Place) -> Any:
-        """Return texts that are not all numbers as truth values, dates or texts; refuse a few words among numbers."""
+    def _without_numbers(self, texts: Series, place: Place) -> Series:
+        """Return texts as they are, or as truth values; refuse a few words among numbers."""
         name, n = texts.name, len(texts) - texts.null_count()
-        if not n:
-            return texts
         is_number = texts.cast(polars().Float64, strict=False).is_not_null()
-        points = commas = is_number
+        if self._decimal == ",":
+            is_number &= ~texts.str.contains(".", literal=True)
         if self._decimal != ".":
-            points, commas = texts.str.contains(".", literal=True), texts.str.contains(_COMMA)
-            is_number = commas | (is_number & ~(points & (self._decimal == ",")))
+            is_number |= texts.str.contains(_COMMA).fill_null(False)
         n_numbers = int(is_number.sum())
-        is_label, is_known = name == self._label, name in self.told or name in self.seen
-        if 2 * n_numbers > n and not is_label and not is_known:
-            if n_numbers == n:
-                raise self._two_marks(texts, points, commas, place)
+        if n_numbers < n < 2 * n_numbers and not (name == self._label or name in self.told or name in self.seen):
             raise self._odd_value(texts, ~is_number & texts.is_not_null(), place)
-        if n_numbers:
-            return texts
-        if texts[texts.is_not_null().arg_max()].lower() in _TRUTH:
-            lower = texts.str.to_lowercase()
-            if lower.is_in(_TRUTH).sum() == n:
-                return lower == "true"
-        dates = None if is_label else _dates(texts)
-        return texts if dates is None else dates
+        lower = texts.str.to_lowercase() if n and not n_numbers else None
+        return texts if lower is None or lower.is_in(_TRUTH).sum() < n else lower == "true"
 
-    def _two_marks(self, texts: Any, points: Any, commas: Any, place: Place) -> DataError:
-        rows = [int(each.fill_null(False).arg_true()[0]) for each in (points, commas)]
-        got = " and ".join(f"{short_repr(texts[row])} in {place(row)}" for row in rows)
-        return OddValueError(
-            f"The column {texts.name!r} of {self._layout.name} must have one decimal mark. Got {got} instead: mend "
-            "it, or say with as_text that it is a column of names.",
-            column=texts.name,
-            got=got,
-            parameter="as_text",
-        )
-
-    def _odd_value(self, texts: Any, odd: Any, place: Place) -> DataError:
+    def _odd_value(self, texts: Series, odd: Series, place: Place) -> DataError:
         row = int(odd.arg_true()[0])
         got = f"{short_repr(texts[row])} in {place(row)}"
         return OddValueError(
@@ -349,7 +321,7 @@ class _Columns:
         )
 
 
-def _plain_numbers(texts: Any) -> Any:
+def _plain_numbers(texts: Series) -> Series:
     """Return texts as whole numbers if all of them are, else as numbers; null where they are not."""
     pl = polars()
     first = texts.head(_N_FIRST)
@@ -358,20 +330,3 @@ def _plain_numbers(texts: Any) -> Any:
         if whole.null_count() == texts.null_count():
             return whole
     return texts.cast(pl.Float64, strict=False)
-
-
-def _has_codes(texts: Any, numbers: Any) -> bool:
-    """Tell whether some texts begin as no number is written, such as 007."""
-    zeros = texts.filter(texts.str.starts_with("0") & (texts.str.len_bytes() > 1))
-    if (numbers.min() or 0) < 0:
-        zeros = zeros.append(texts.filter(texts.str.starts_with("-0")))
-    return bool(is_code(zeros).any())
-
-
-def _dates(texts: Any) -> Any | None:
-    """Return texts as dates, if all of them are; each date is looked at once."""
-    different = texts.drop_nulls().unique(maintain_order=True)
-    if len(different) > len(texts) // 2:
-        return dates_in(texts)
-    dates = dates_in(different)
-    return None if dates is None else texts.replace_strict(different, dates)

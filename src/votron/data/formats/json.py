@@ -1,7 +1,7 @@
 """JSON and JSON Lines: tables as lists of objects, an object a row, read by polars.
 
 A value that is absent is missing, as null is. Objects within objects become columns of their own, ``scores.yes``. Of a
-column that has texts, numbers among them are texts too; dates are texts in JSON, and are recognised as in CSV.
+column that has texts, numbers among them are texts too.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ import numpy as np
 
 from votron.data._sources import Source, beginning, lines_of_rows, text_parts, whole_text
 from votron.data.conversion import as_table
-from votron.data.dates import dates_in
 from votron.data.examples import Examples, short_repr
 from votron.data.formats.base import Format, Part
 from votron.data.options import ReadOptions
@@ -198,7 +197,7 @@ def _exploded(frame: Any, name: str) -> Any:
 
 
 def _typed(frame: Any, data: bytes, options: ReadOptions, place: Place, name: str, texts: set[str]) -> Any:
-    """Return the columns as numbers, truth values, dates and texts; `texts` are known to be texts."""
+    """Return the columns as numbers, truth values and texts; `texts` are known to be texts."""
     pl = polars()
     columns = _flat(frame.get_columns(), name)
     names = [column.name for column in columns]
@@ -217,8 +216,7 @@ def _typed(frame: Any, data: bytes, options: ReadOptions, place: Place, name: st
             is_text = column.name in texts or column.name == label or column.null_count() == len(column)
             if not is_text:
                 _check_texts(column, data, place, name)
-            dates = None if is_text else dates_in(column)
-            columns[i] = column if dates is None else dates
+            columns[i] = column
     return pl.DataFrame(columns)
 
 

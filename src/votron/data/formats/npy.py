@@ -103,7 +103,7 @@ class Npz(Format):
             file: Any = source.plain_path or io.BytesIO(source.read())
             with zipfile.ZipFile(file) as archive:
                 n_bytes = sum(info.file_size for info in archive.infolist())
-            check_expanded(n_bytes, options.max_bytes, f"the archive {source.name}")
+            check_expanded(n_bytes, source, options.max_bytes)
             with np.load(file, allow_pickle=False) as archive_of_arrays:
                 found = dict(archive_of_arrays)
             arrays = {key: array for key, array in found.items() if isinstance(array, np.ndarray)}

@@ -24,9 +24,7 @@ export class DigitPage {
       return;
     }
     if (!model.ready) {
-      const bar = element("div", { class: "progress", role: "progressbar", "aria-label": "Training", "aria-valuenow": Math.round(100 * model.progress) }, element("div"));
-      bar.firstChild.style.width = `${100 * model.progress}%`;
-      status.replaceChildren(`Training a model: ${model.title}`, bar);
+      status.textContent = `Training a model: ${model.title}…`;
       setTimeout(() => this.start(), 200);
       return;
     }

@@ -52,7 +52,7 @@ export class RunPage {
 
   wait(run) {
     byId("run-status").hidden = false;
-    byId("run-status").textContent = `Training: ${run ? `${run.title}, ${Math.round(100 * run.progress)} %` : "…"}`;
+    byId("run-status").textContent = `Training: ${run ? run.title : ""}…`;
   }
 
   async showMoment(index) {
