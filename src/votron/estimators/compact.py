@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from votron._util.types import Estimator, Floats, Labels, Rows, RowsLike
@@ -42,14 +43,10 @@ class CompactClassifier(ProbabilisticClassifier):
         What it cannot do any more.
     coef_, intercept_ : arrays of shape (n_vectors, n_features) and (n_vectors,)
         The weights, if the form is "linear"; ``coef_`` may be a CSR matrix.
-    kernel_ : Kernel
-        The kernel, if the form is not "linear".
-    support_ : int array of shape (n_support,)
-        Which training examples are kept, if the form is not "linear".
-    support_vectors_ : array or CSR matrix of shape (n_support, n_features)
-        Those examples. Without columns for precomputed kernels.
+    kernel_, support_, support_vectors_ : Kernel and arrays
+        As in `VotedPerceptronClassifier`, if the form is not "linear".
     dual_coef_ : array of shape (n_vectors, n_support)
-        Their coefficients, if the form is "expansion".
+        Coefficients of the support vectors, if the form is "expansion".
     n_features_in_ : int
         Number of features.
     feature_names_in_ : array of str
@@ -72,7 +69,7 @@ class CompactClassifier(ProbabilisticClassifier):
 
     _predictor: Form
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"n_jobs": [Integral, None]}
+    _parameter_constraints: ClassVar[dict[str, list[object]]] = {"n_jobs": [Integral, None]}
 
     def __init__(self, n_jobs: int | None = None) -> None:
         self.n_jobs = n_jobs
@@ -88,7 +85,6 @@ class CompactClassifier(ProbabilisticClassifier):
         return hasattr(self, "_predictor")
 
     def _set(self, form: Form) -> None:
-        """Take what to predict with."""
         self._predictor = form
         if isinstance(form, Linear):
             self.form_, (self.coef_, self.intercept_) = "linear", form.weights()
@@ -119,7 +115,7 @@ class CompactClassifier(ProbabilisticClassifier):
     def _form(self) -> tuple[Form, tuple[str, ...]]:
         return self._predictor, self.gave_up_
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         kernel = getattr(self.__dict__.get("_predictor"), "kernel", None)
         tags.input_tags.sparse = not is_precomputed(kernel)
