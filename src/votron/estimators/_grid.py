@@ -27,8 +27,6 @@ Limits = Mapping[str, tuple[float, float]]
 """Where the lists of parameters that go on at their edges end."""
 LIMITS: Limits = {"gamma": (1 / 1024, 1024.0), "margin": (1 / 32, 32.0), "degree": (1, 6), "epochs": (EPOCHS, 512.0)}
 """Gamma as a multiple of "scale"."""
-_DIGITS = 12
-"""Mean scores that agree to so many digits are equal: they were added up in another order."""
 
 
 def moments_until(epochs: float) -> list[float]:
@@ -55,34 +53,35 @@ def _comparable(params: Params) -> Hashable:
     return frozenset((name, value if isinstance(value, str | Real) else id(value)) for name, value in params.items())
 
 
-def first_settings(given: Mapping[str, list[Any]]) -> list[Setting]:
+def first_settings(given: Mapping[str, list[Any]], scale: float, n_features: int) -> list[Setting]:
     """Return every combination of values, given or else those that the kernel suggests, heads of lists first."""
-    ranked: dict[Hashable, tuple[tuple[int, ...], Setting]] = {}
+    found: list[tuple[tuple[int, ...], Setting]] = []
     [epochs] = given.get("epochs", [EPOCHS])
     for k, kernel in enumerate(given.get("kernel", KERNELS)):
         cls = kernel_class(kernel)
         read, own = ((), {}) if cls is None else (cls.parameters(), cls.search)
         lists: dict[str, list[Any]] = {"degree": [3], "margin": MARGINS, "gamma": ["scale"], **own, **given}
+        lists["gamma"] = [_number(gamma, scale, n_features) for gamma in lists["gamma"]]
         lists = {name: values for name, values in lists.items() if name in (*read, "margin")}
         for at in product(*(range(len(values)) for values in lists.values())):
             params = {name: lists[name][i] for name, i in zip(lists, at, strict=True)}
-            setting = Setting({"kernel": kernel, **params}, epochs)
-            ranked.setdefault(setting.key, ((k + sum(at), k, *at), setting))
-    return [setting for _, setting in sorted(ranked.values(), key=lambda each: each[0])]
+            found.append(((k + sum(at), k, *at), Setting({"kernel": kernel, **params}, epochs)))
+    return [setting for _, setting in sorted(found, key=lambda each: each[0])]
 
 
-def multiple_of_scale(gamma: str) -> float:
+def _number(gamma: float | str, scale: float, n_features: int) -> float:
+    """Return what a gamma such as "scale*0.5" stands for."""
+    if not isinstance(gamma, str):
+        return gamma
+    name, _, factor = gamma.partition("*")
     try:
-        factor = 1.0 if gamma == "scale" else float(gamma.removeprefix("scale*"))
-    except ValueError:
-        factor = math.nan
-    if not (gamma.startswith("scale") and 0 < factor < math.inf):
+        return {"scale": scale, "auto": 1 / n_features}[name] * float(factor or 1)
+    except (KeyError, ValueError):
         raise VotronError(
             "The 'gammas' parameter of VotedPerceptronClassifierCV must be numbers, 'scale', 'auto', or multiples "
             f"such as 'scale*0.1'. Got {gamma!r} instead.",
             parameter="gammas",
-        )
-    return factor
+        ) from None
 
 
 def limits(given: Mapping[str, list[Any]], scale: float) -> Limits:
@@ -138,4 +137,5 @@ def rank(point: Params, score: float, steady: float, rung: int) -> tuple[float, 
     largest = max(margin.values(), default=0.0) if isinstance(margin, dict) else margin
     if math.isnan(score):
         return (0, math.inf, math.inf, -largest, point["epochs"])
-    return (-rung, -round(steady, _DIGITS), -round(score, _DIGITS), -largest, point["epochs"])
+    # Equal means differ in the last digits if they were added up in another order.
+    return (-rung, -round(steady, 12), -round(score, 12), -largest, point["epochs"])

@@ -158,17 +158,15 @@ class _Scored(ClassifierMixin, BaseEstimator):
         return np.asarray(self.classes_[labels_of(self.scores)])
 
 
-Score = Callable[[_Scored, Rows, Array, Floats | None], float]
+def _accuracy(model: _Scored, X: Rows, y: Array, sample_weight: Floats | None) -> float:
+    return float(np.average(model.predict(X) == y, weights=sample_weight))
 
 
-def _accuracy(model: _Scored, X: Rows, y: Array, weight: Floats | None) -> float:
-    return float(np.average(model.predict(X) == y, weights=weight))
-
-
-def score_by(scoring: str | Callable[..., float] | None) -> Score:
+def scorer_for(scoring: str | Callable[..., float] | None) -> Callable[..., float]:
+    """Return a scorer that takes a model, rows, labels and ``sample_weight``; None: accuracy."""
     if scoring is None or scoring == "accuracy":
-        return _accuracy
-    scorer = get_scorer(scoring)
+        return _accuracy  # scikit-learn's checks labels each time
+    scorer: Callable[..., float] = get_scorer(scoring)
     asked = getattr(scorer, "_response_method", "predict")
     if not any(hasattr(_Scored, name) for name in ([asked] if isinstance(asked, str) else asked)):
         raise VotronError(
@@ -176,12 +174,9 @@ def score_by(scoring: str | Callable[..., float] | None) -> Score:
             f"search has no probabilities. Got {scoring!r} instead.",
             parameter="scoring",
         )
-    weighs = "sample_weight" in inspect.signature(getattr(scorer, "_score_func", scorer)).parameters
-
-    def score(model: _Scored, X: Rows, y: Array, weight: Floats | None) -> float:
-        return float(scorer(model, X, y, **({"sample_weight": weight} if weighs and weight is not None else {})))
-
-    return score
+    if "sample_weight" in inspect.signature(getattr(scorer, "_score_func", scorer)).parameters:
+        return scorer
+    return lambda model, X, y, sample_weight: scorer(model, X, y)
 
 
 @dataclass(eq=False)
@@ -210,7 +205,7 @@ class Search:
     def run(self) -> list[Point]:
         """Search, and return the best moment and rule of each trial, the best first."""
         self._started = time.monotonic()
-        self.score, self._same = score_by(self.scoring), list[object]()
+        self.score, self._same = scorer_for(self.scoring), list[object]()
         self._fold_result = joblib.Memory(self.resume, verbose=0).cache(fold_result, ignore=["search", "end"])
         if self.resume is not None:
             fixed = {name: value for name, value in self.fixed.items() if name not in ("memory_limit", "n_jobs")}
@@ -290,11 +285,8 @@ class Search:
 def fold_result(
     search: Search, end: float, params: Params, epochs: float, fold: int, n_rows: int, same: list[object]
 ) -> tuple[list[list[float]], float]:
-    """Return the scores of a setting on a fold by moment and rule, and the seconds that fitting took.
-
-    Raise `OutOfTime` at the ``end``. ``same`` is what the result depends on beside the setting, for a cache.
-    """
-    (X, y, weight), test = search.folds.split(fold, n_rows)
+    """Return scores by moment and rule, and the seconds of the fit; ``same`` is what else they depend on."""
+    (X, y, weight), (X_test, y_test, test_weight) = search.folds.split(fold, n_rows)
     params = search.fixed | params
     if params["n_jobs"] is None and len(y) <= _ONE_THREAD:
         params["n_jobs"] = 1
@@ -306,6 +298,9 @@ def fold_result(
     seconds = time.perf_counter() - start
     least = 1 / model.record_.n_examples  # before the first row there is nothing
     at = [max(moment, least) for moment in moments_until(epochs)]
-    stages = dict(model.staged_decision_function(test[0], at=dict.fromkeys(at), rules=search.rules))
-    scored = [[_Scored(model.classes_, stages[moment][rule]) for rule in search.rules] for moment in at]
-    return [[search.score(each, *test) for each in of_moment] for of_moment in scored], seconds
+    stages = dict(model.staged_decision_function(X_test, at=dict.fromkeys(at), rules=search.rules))
+
+    def score(scores: Scores) -> float:
+        return search.score(_Scored(model.classes_, scores), X_test, y_test, sample_weight=test_weight)
+
+    return [[score(stages[moment][rule]) for rule in search.rules] for moment in at], seconds

@@ -22,7 +22,7 @@ from votron._util.progress import Progress
 from votron._util.text import counted
 from votron._util.types import Array, Floats, Index, Label, Labels, Params, Rows, RowsLike
 from votron.errors import VotronError
-from votron.estimators._grid import first_settings, limits, moments_until, multiple_of_scale
+from votron.estimators._grid import first_settings, limits, moments_until
 from votron.estimators._probabilities import ProbabilisticClassifier
 from votron.estimators._search import Folds, Point, Search, with_every_class_first
 from votron.estimators._training import outside_votron, resolved_gamma, unchanged_on_error
@@ -194,7 +194,7 @@ class VotedPerceptronClassifierCV(ProbabilisticClassifier):
                 model = VotedPerceptronClassifier(**search.fixed, **self.best_params_)
                 self.best_estimator_ = model.fit(X, y, sample_weight=sample_weight)
                 self.history_ = model.history_ = replace(model.history_, n_settings=self.n_settings_)
-        self._tell(search)
+        self._tell()
         return self
 
     def _folds(self, X: RowsLike, y: Labels, sample_weight: ArrayLike | None, seed: int) -> Folds:
@@ -230,14 +230,10 @@ class VotedPerceptronClassifierCV(ProbabilisticClassifier):
         given = {name: self._listed(name, values) for name, values in lists.items() if not isinstance(values, str)}
         if not isinstance(self.epochs, str):
             given["epochs"] = [float(self.epochs)]
-        settings, scale = first_settings(given), resolved_gamma("scale", folds.rows)
-        for each in settings:
-            if isinstance(gamma := each.params.get("gamma"), str):
-                number = 1.0 / folds.rows.shape[1] if gamma == "auto" else multiple_of_scale(gamma) * scale
-                each.params["gamma"] = number
+        scale = resolved_gamma("scale", folds.rows)
         return Search(
             folds=folds,
-            settings=settings,
+            settings=first_settings(given, scale, folds.rows.shape[1]),
             limits=limits(given, scale),
             fixed={name: getattr(self, name) for name in _FIXED} | {"random_state": folds.seed},
             rules=self._listed("rule", self.rules),
@@ -253,10 +249,8 @@ class VotedPerceptronClassifierCV(ProbabilisticClassifier):
         """Return values of a parameter of the classifier, each checked by it; numbers but degrees as floats."""
         found, several, wrong = list(values), f"{name}s", ""
         for value in found:
-            if name == "gamma" and isinstance(value, str) and value != "auto":
-                multiple_of_scale(value)
-                continue
-            VotedPerceptronClassifier(**{name: value})._validate_params()
+            if name != "gamma" or not isinstance(value, str):
+                VotedPerceptronClassifier(**{name: value})._validate_params()
             if name == "kernel" and is_precomputed(value):
                 wrong = f"be of rows, not of numbers given for them. Got {value!r}"
             if name == "rule" and needs_held_out(value):
@@ -278,18 +272,14 @@ class VotedPerceptronClassifierCV(ProbabilisticClassifier):
         self.stopped_ = search.stopped
         self.skipped_ = [(setting.params, str(why)) for setting, why in search.skipped]
 
-    def _tell(self, search: Search) -> None:
+    def _tell(self) -> None:
         tried = counted(self.n_settings_, "setting")
         if self.stopped_ == "interrupted":
             raise KeyboardInterrupt(f"The search stopped after {tried}; the model is the best of what was tried.")
         if self.stopped_:
             n_rows = self.cv_results_["n_resources"][self.best_index_]
-            warnings.warn(
-                f"The time limit of {self.time_limit:g} s ended the search after {tried}, the best of them on "
-                f"{n_rows:,} of {search.sizes[-1]:,} training rows a fold.",
-                UserWarning,
-                stacklevel=outside_votron(),
-            )
+            text = f"The time limit of {self.time_limit:g} s ended the search after {tried}, the best of them on "
+            warnings.warn(f"{text}{n_rows:,} training rows a fold.", UserWarning, stacklevel=outside_votron())
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "best_estimator_")
