@@ -208,15 +208,6 @@ def test_what_quotes_fields(write, text, quote, first):
 # -- missing values and labels ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_blank_lines_in_one_column_are_missing_values(write, refused, end):
-    path = write("table.csv", end.join(["", "x", "1", "", "3", "", "", "4", "", ""]))
-    assert read_examples(path, labels="none", missing="keep").X["x"].to_list() == [1, None, 3, None, None, 4]
-    dropped = read_examples(path, labels="none", missing="drop")
-    assert (dropped.X["x"].to_list(), dropped.dropped) == ([1, 3, 4], 3)
-    refused(path, "and 3 of 6 rows have some: the first is in line 4, column 'x'", labels="none")
-
-
 def test_missing_values(write, refused):
     path = write("table.csv", "a,b,y\n1,x,0\n,y,1\n3,?,0\n4,z,1\n")
     dropped = read_examples(path, label="y", missing="drop")

@@ -17,7 +17,7 @@ from votron.data.examples import Examples, array_examples, convert_labels, with_
 from votron.data.formats import FORMATS, Format, Part, format_named, format_of_suffix
 from votron.data.formats.images import ENDINGS as IMAGE_ENDINGS
 from votron.data.options import BatchKeywords, ReadKeywords, ReadOptions
-from votron.data.tables import frame_examples, polars, polars_errors
+from votron.data.tables import frame_examples, place_in, polars, polars_errors
 from votron.errors import DataError
 
 __all__ = ["ExampleBatches", "open_batches", "read_examples"]
@@ -302,8 +302,10 @@ def _check_part(
     """Return the examples of a part, if labels and features are what they must be."""
     about = replace(Examples(None, None, format.name, source.location, first_row=first_row), **part.about)
     if hasattr(part.X, "columns"):
-        place = part.place or (lambda row: f"row {first_row + row + 1} (the first is 1)")
-        found = frame_examples(part.X, options, place, about, source.name, may_be_empty=may_be_empty)
+        about = replace(about, lines=part.lines)
+        found = frame_examples(
+            part.X, options, place_in(part.lines, first_row), about, source.name, may_be_empty=may_be_empty
+        )
         return _finish(found, options)
     y = None if options.labels == "none" else part.y
     if y is None and options.labels == "required":

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from votron._util import frames
 from votron._util.text import did_you_mean
@@ -16,6 +17,7 @@ from votron.data.examples import Examples, check_length, short_repr, tidy_labels
 from votron.data.options import ReadOptions
 from votron.errors import DataError
 
+Lines = Sequence[int] | NDArray[np.int64]
 Place = Callable[[int], str]
 _MAX_LISTED = 12
 _LOOKED_AT = 1000
@@ -71,6 +73,13 @@ def check_names(names: Iterable[str], name: str) -> None:
     for each in names:
         if each.startswith("^") and each.endswith("$"):
             raise DataError(f"The column {short_repr(each)} of {name} must have another name: it reads as a pattern.")
+
+
+def place_in(lines: Lines | None, first_row: int = 0) -> Place:
+    """Return what says where a row is, in the words of messages."""
+    if lines is None:
+        return lambda row: f"row {first_row + row + 1} (the first is 1)"
+    return lambda row: f"line {lines[row]}"
 
 
 # -- columns by name --------------------------------------------------------------------------------------------------
