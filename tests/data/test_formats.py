@@ -274,7 +274,7 @@ def test_labels_of_arrays(write, refused):
     refused(write("a.npy", npy(X)), "must be the number of one of the 3 columns", "Got 3 instead", label=3)
     refused(write("a.npz", npz(X=X, y=Y[:3])), "There must be one label for each of the 4 examples of", "Got 3 instead")
     refused(write("a.npz", npz(X=X, z=Y)), "must have the labels as 'y', or say with label which array, of 'z'")
-    refused(write("a.npz", npz(X=X, z=Y)), "Got 'q' instead", label="q")
+    refused(write("a.npz", npz(X=X, z=Y)), "the labels as 'q'", label="q")
     refused(write("a.npz", npz(X=X, y=Y + np.nan)), "The labels of", "must be finite")
 
 

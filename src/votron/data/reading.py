@@ -164,20 +164,18 @@ class ExampleBatches:
         return self._read(self._options)
 
     def _read(self, options: ReadOptions) -> Iterator[Examples]:
-        found = False
-        for batch in self._batches(options):
+        found, n_bytes = False, int(options.batch_bytes)
+        if self.bounded:
+            batches = read_parts(self._format, self._location, options, n_bytes)
+        else:
+            batches = _slices(next(read_parts(self._format, self._location, options, None)), n_bytes)
+        for batch in batches:
             if batch.n_rows:
                 found = True
                 yield batch
             del batch  # not to be in memory while the next is read
         if not found:
             raise DataError(f"There are no examples in {self.source!r}, or none is left.")
-
-    def _batches(self, options: ReadOptions) -> Iterator[Examples]:
-        n_bytes = int(options.batch_bytes)
-        if self.bounded:
-            return read_parts(self._format, self._location, options, n_bytes)
-        return _slices(next(read_parts(self._format, self._location, options, None)), n_bytes)
 
 
 def location_of(path: Any) -> str:
