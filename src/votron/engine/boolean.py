@@ -13,8 +13,6 @@ from votron._util.resources import chunks, rows_in_bytes
 from votron._util.types import Array, Rows
 from votron.errors import VotronError
 
-__all__ = ["ActiveRows", "active_rows"]
-
 
 class ActiveRows(NamedTuple):
     """Rows of Boolean features as CSR without values: the active features of each row, in rising order."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_random_state
+from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
@@ -123,7 +123,7 @@ class WinnowClassifier(VotronClassifier):
 
     _FIXED = ("promotion", "threshold", "demotion", "complement", "binarize")
     _tables: ClassVar[dict[str, str]] = {"numeric": "keep", "dates": "onehot"}  # it wants 0 and 1
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+    _parameter_constraints: ClassVar[dict[str, list[object]]] = {
         **CONSTRAINTS,
         "complement": ["boolean"],
         "binarize": [Interval(Real, None, None, closed="neither"), None],
@@ -142,7 +142,7 @@ class WinnowClassifier(VotronClassifier):
         binarize: float | None = None,
         epochs: float | None = 10,
         shuffle: bool = True,
-        random_state: Any = None,
+        random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
     ) -> None:
         self.promotion = promotion
@@ -210,7 +210,6 @@ class WinnowClassifier(VotronClassifier):
         )
 
     def _check_room(self) -> None:
-        """Refuse weights for which there is no memory."""
         training.check_room(
             self, WinnowTrainer.n_bytes(self.n_features_in_, self._n_vectors, complement=bool(self.complement))
         )
@@ -269,7 +268,7 @@ class WinnowClassifier(VotronClassifier):
         coefficients, intercept = self._trainer.linear()
         return Linear(coefficients, intercept, True, self._fixed["binarize"]), gave_up
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         # The checks measure accuracy on blobs with two real features; of those, cut into a bit each, too little is left

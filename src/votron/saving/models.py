@@ -81,10 +81,6 @@ def save(
     ...     load(pathlib.Path(folder, "m.votron"))
     VotedPerceptronClassifier(kernel='linear')
     """
-    if not isinstance(certificate, Certificate | None):
-        raise VotronError(
-            f"The 'certificate' of a model must be a Certificate. Got {certificate!r} instead.", parameter="certificate"
-        )
     as_pipeline = isinstance(model, Pipeline)
     *before, (last, classifier) = model.steps if as_pipeline else [("model", model)]
     found: Params = {}
@@ -107,8 +103,6 @@ def save(
             load(temporary, mmap=True)
     except ModelFileError as error:
         raise ModelFileError(f"This model cannot be saved: {str(error).partition(': ')[2]}") from None
-    except UnicodeEncodeError as error:
-        raise ModelFileError(f"This model cannot be saved, since its names are not Unicode: {error}.") from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise ModelFileError(f"Cannot write the model file {called(path)}: {reason}.") from error
