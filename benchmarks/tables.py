@@ -62,9 +62,9 @@ def main() -> int:
     rows = []
     for problem in TABLES:
         found = measured(problem, args)
-        rows.append({"table": problem.name, **{name: 100 * mean for name, mean in found.items()}})
+        rows.append({"table": problem.name, **{name: 100 * float(mean) for name, mean in found.items()}})
         print(rows[-1], flush=True)
-    rows.append({"table": "mean", **{name: np.mean([row[name] for row in rows]) for name in models()}})
+    rows.append({"table": "mean", **{name: float(np.mean([row[name] for row in rows])) for name in models()}})
     results.table("Accuracy on raw tables, %", rows)
     results.close()
     return 0

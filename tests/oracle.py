@@ -6,6 +6,7 @@ and the record. A score is a sum in float64, one addition a mistake, in the orde
 
 from __future__ import annotations
 
+import itertools
 import math
 import struct
 from collections.abc import Callable, Sequence
@@ -182,3 +183,31 @@ def _mix(h: int) -> int:
     h = ((h ^ (h >> 30)) * 0xBF58476D1CE4E5B9) % 2**64
     h = ((h ^ (h >> 27)) * 0x94D049BB133111EB) % 2**64
     return h ^ (h >> 31)
+
+
+def monomials(n_features: int, degree: int) -> list[tuple[tuple[int, ...], int]]:
+    """All monomials of at most this degree, with their multinomial coefficients in (x·z + 1)^degree."""
+    found = []
+    for size in range(degree + 1):
+        for chosen in itertools.combinations_with_replacement(range(n_features), size):
+            ways = math.factorial(degree) // math.factorial(degree - size)
+            for feature in set(chosen):
+                ways //= math.factorial(chosen.count(feature))
+            found.append((chosen, ways))
+    return found
+
+
+def polynomial_features(X: np.ndarray, degree: int, gamma: float = 1.0, coef0: float = 1.0) -> np.ndarray:
+    """Φ of each row, so that Φ(x)·Φ(z) = (gamma x·z + coef0)^degree."""
+    columns = [
+        math.sqrt(ways * gamma ** len(chosen) * coef0 ** (degree - len(chosen))) * X[:, list(chosen)].prod(axis=1)
+        for chosen, ways in monomials(X.shape[1], degree)
+    ]
+    return np.stack(columns, axis=1)
+
+
+def conjunctions(X: np.ndarray) -> np.ndarray:
+    """Which of the 2^n monotone conjunctions of n Boolean features hold in each row."""
+    sizes = range(X.shape[1] + 1)
+    subsets = itertools.chain.from_iterable(itertools.combinations(range(X.shape[1]), size) for size in sizes)
+    return np.stack([X[:, list(chosen)].all(axis=1) for chosen in subsets], axis=1).astype(np.int64)

@@ -110,11 +110,6 @@ def test_two_bounds_of_one_name():
         register_bound(bound(STATEMENTS[-1].name, one))
 
 
-def test_bounds_that_certificates_would_not_know():
-    with pytest.raises(VotronError, match="The 'kind' and 'quantity' of the bound"):
-        register_bound(Statement("mine", "", "hope", "error", LAST, (), one))
-
-
 def test_a_name_is_taken_once():
     shapes = Registry("shape", "votron.no-such-group", lambda shape: (shape.name, shape))
     assert isinstance(shapes.register(First()), First)

@@ -44,10 +44,10 @@ def scratch(name: str, rows: int, width: int, dtype: DTypeLike) -> Array:
 
 
 class DotCache:
-    """Dot products [block, index, row] of the supports that are asked for again and again.
+    """Dot products [block, index, row] of the supports that are requested again and again.
 
-    A support gets an index when it has been asked for ``after`` times (1: at once), while there is room for
-    ``capacity``. Every block asks for supports in the same order, so what a block holds is always a beginning of the
+    A support gets an index when it has been requested ``after`` times (1: at once), while there is room for
+    ``capacity``. Every block requests supports in the same order, so what a block holds is always a beginning of the
     indexed ones.
     """
 
@@ -71,7 +71,7 @@ class DotCache:
         return self._place[slots]
 
     def note(self, slots: Index) -> Index:
-        """Hear which supports were asked for, in order; return where in ``slots`` one got its index."""
+        """Count requests for supports, in order; return where in ``slots`` one got its index."""
         self._make_room(slots)
         room = len(self._slots) - self.n
         if room == 0:
@@ -129,7 +129,7 @@ class KernelBlock:
 
     @property
     def block(self) -> Block:
-        """The rows in the form that products want; packed or not yet."""
+        """The rows in the form that products need; packed or not yet."""
         if self._block is None:
             self._block = self.products.block(self._X, self.rows)
         return self._block
@@ -140,7 +140,7 @@ class KernelBlock:
 
     @property
     def held(self) -> int:
-        """How many indexed supports the cache has for this block."""
+        """The number of indexed supports that the cache has for this block."""
         return int(self.cache.held[self.number])
 
     def needs_products(self, slots: Index) -> bool:
@@ -196,7 +196,7 @@ class KernelBlock:
 
 
 class Events:
-    """The events of a training run in order, and their supports in the form that products want.
+    """The events of a training run in order, and their supports in the form that products need.
 
     An **event** is a step at which one class or several err: the example that was presented, which from then on is a
     support, and the mistakes on it. A score is the left fold of the events in their order, one addition a mistake, so
@@ -228,7 +228,7 @@ class Events:
 
     @property
     def coefficients(self) -> Array:
-        """What each mistake's example was added with: its sign, or sign times weight."""
+        """The coefficient of each mistake's example: its sign, or sign times weight."""
         return (self.sign if self._coefficient is None else self._coefficient).values
 
     def take_weights(self) -> None:
@@ -285,10 +285,7 @@ class Events:
 
 
 def terms_of(kernel: Kernel, products: Products, X: Rows) -> Floats:
-    """Return the kernel's terms of rows to predict, of which a precomputed kernel does not tell x·x.
-
-    There 1 will do: labels are the same.
-    """
+    """Return the kernel's terms of rows to predict; x·x is 1 for a precomputed kernel, which leaves labels the same."""
     if not kernel.n_terms:
         return np.empty((0, X.shape[0]))
     return kernel.terms(np.ones(X.shape[0]) if isinstance(products, GramProducts) else products.squares(X))

@@ -129,7 +129,7 @@ def _hashed(values: Array) -> NDArray[np.uint64]:
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingHistory:
-    """How a fitted model came about.
+    """The history of a fitted model.
 
     Attributes
     ----------

@@ -44,7 +44,7 @@ WORTH_KEEPING = 1200
 """Bytes of panels that a product reads, from which keeping it costs no more than making it again. Keeping it takes
 fresh memory, which the system hands out at a nanosecond a byte and more; panels are read at 100 bytes a nanosecond."""
 MOST_ASKED = 5
-"""How often a product has been asked for, at the latest, when it is kept."""
+"""The most requests for a product before it is kept."""
 BLOCK_MULTIPLE = _loops.BLOCK_MULTIPLE
 """Blocks are packed and multiplied in pieces of so many rows."""
 _MANY_GROUPS = 2048
@@ -54,7 +54,7 @@ _HIGH_BITS = np.uint32(0x80808080).view(np.int32)
 
 @dataclass(frozen=True)
 class Traits:
-    """What decides the arithmetic: whether values are integers, how large, how many are zero."""
+    """The properties of data that decide the arithmetic."""
 
     integer: bool
     low: float
@@ -136,7 +136,7 @@ class Block(ABC):
 
 
 class Store(ABC):
-    """Support vectors in the form that products want, growing at the end."""
+    """Support vectors in the form that products need, growing at the end."""
 
     n: int
 
@@ -154,13 +154,13 @@ class Products(ABC):
 
     dtype: type[Any]
     keep_after: int = 1
-    """How often a product must be asked for before keeping it pays; 0: never."""
+    """Requests for a product before it is kept; 0: never."""
     block_size: int = 1024
-    """Rows in a block, unless told otherwise."""
+    """Rows in a block by default."""
 
     @property
     def form(self) -> str:
-        """What blocks and stores look like; products of the same form can share them."""
+        """The form of blocks and stores; products of the same form can share them."""
         return repr(self)
 
     def block_bytes(self, width: int) -> int:
@@ -386,7 +386,7 @@ class DenseProducts(PanelProducts):
 
 
 def _check_range(store: Store, slots: Index, block: Block, low: int, high: int, out: Array) -> None:
-    """Guard the loops, which check nothing."""
+    """Check the arguments for the loops, which do not."""
     n = len(slots)
     if high > block.width or n > out.shape[0] or high > out.shape[1]:
         raise IndexError(f"rows up to {high} and {n} supports, of a block {block.width} wide, into {out.shape}")
@@ -436,14 +436,14 @@ class RowStore(Store):
 
 
 class RowBlock(Block):
-    """Rows that are taken from the data when they are asked for."""
+    """Rows that are taken from the data when they are needed."""
 
     def __init__(self, X: Rows, rows: Index) -> None:
         self.X, self.index = X, rows
         self.n_rows, self.width = len(rows), padded(len(rows))
 
     def prepare(self, low: int, high: int) -> None:
-        """Do nothing: rows are taken when they are asked for."""
+        """Do nothing: rows are taken when they are needed."""
 
     def rows(self, low: int, high: int) -> Rows:
         """Return rows low..high-1 (fewer at the end)."""

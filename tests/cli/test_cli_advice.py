@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from votron import VotedPerceptronClassifier
-from votron._util import forecast
 from votron.cli import main
 from votron.cli.reading import LabelledRows, check_label
 from votron.cli.training import faster_linear
@@ -50,12 +49,6 @@ def test_a_quantity_as_label_is_refused_before_work_begins(delays, capsys, comma
     assert not (delays / "m.votron").exists()
 
 
-def test_the_way_on_is_the_one_that_is_named(delays, capsys):
-    named = ("--label", "arrival delay", "--discrete", "arrival delay")
-    assert main(["train", "flights.csv", *named, "--estimator", "averaged", "--epochs", "1", *TRAIN]) == 0
-    assert "holds" not in capsys.readouterr().err
-
-
 @pytest.mark.parametrize(
     "labels",
     [
@@ -86,20 +79,6 @@ def test_doubtful_labels_get_a_remark_only(labels, label, is_table):
     [remark] = check_label(labels, label, is_table=is_table)
     assert f"{len(np.unique(labels)):,} different numbers in {len(labels):,} rows" in remark
     assert "If they are a quantity, cut it" in remark
-
-
-def test_long_work_is_announced_on_a_pipe_with_the_way_out(folder, capsys, monkeypatch):
-    monkeypatch.setattr(forecast, "LONG_SECONDS", 0.0)
-    monkeypatch.setattr(forecast, "SETTLING_SECONDS", 0.0)
-    rng = np.random.RandomState(0)
-    write(folder / "noise.csv", rng.normal(size=(6000, 2)), rng.randint(0, 2, 6000))
-    train = ["train", "noise.csv", "--label", "label", "--epochs", "2", *TRAIN]
-    assert main(train) == 0
-    err = err_of(capsys)
-    assert err.count("Training takes about ") == 1
-    assert "`--estimator averaged` takes seconds as a rule" in err
-    assert main([*train, "--quiet"]) == 0
-    assert capsys.readouterr().err == ""
 
 
 def test_many_training_errors_are_remarked_upon(folder, capsys):

@@ -7,18 +7,15 @@ import json
 import os
 import re
 import sys
-import warnings
 
 import numpy as np
 import pytest
-from cli_files import DAYS, svmlight, write_files
+from cli_files import DAYS, write_files
 from PIL import Image
 from sklearn.datasets import load_digits
 from sklearn.model_selection import StratifiedKFold
 
 import votron
-from votron import load
-from votron._util.pipelines import classifier_of
 from votron.cli import main
 from votron.data import load_image_set
 from votron.saving import read_manifest
@@ -86,17 +83,6 @@ def test_every_estimator(estimator, here, capsys):
     assert len(labels) == 13
 
 
-def test_margins_and_joint_training_of_the_averaged_perceptron(here, capsys):
-    digits = load_image_set("digits")
-    options = ["--estimator", "averaged", "--margin", "0.5", "--multiclass", "joint", "--random-state", "0"]
-    run(capsys, "train", "digits", "-o", "any.votron", *options)
-    params = {"margin": 0.5, "multiclass": "joint", "random_state": 0}
-    expected = votron.AveragedPerceptronClassifier(**params).fit(digits.X, digits.y)
-    assert np.array_equal(votron.load("any.votron").coef_, expected.coef_)
-    out = run(capsys, "certify", "any.votron", "digits", "--verbose").out
-    assert "10 classes jointly" in out
-
-
 def test_the_summary_fits_a_terminal(here, capsys):
     out = run(
         capsys, "train", "days.csv", "--label", "Play", "-o", "any.votron", "--test", "0.3", "--random-state", "0"
@@ -139,14 +125,6 @@ def test_provenance_says_what_one_wants_to_know(here):
     assert {"python", "numpy", "scikit-learn", "created"} <= set(found)
 
 
-@pytest.mark.parametrize("epoch", ["now", "-1", ""])
-def test_dates_that_are_none(epoch, here, capsys, monkeypatch):
-    monkeypatch.setenv("SOURCE_DATE_EPOCH", epoch)
-    err = run(capsys, "train", "days.csv", "--label", "Play", "-o", "new.votron", status=1).err
-    assert "SOURCE_DATE_EPOCH must be seconds since 1970" in err
-    assert not (here / "new.votron").exists()
-
-
 @pytest.mark.slow
 def test_held_out_rows_are_those_that_certify_takes(here, capsys):
     run(capsys, "train", "digits", "-o", "held.votron", "--test", "0.2", "--random-state", "3")
@@ -156,16 +134,6 @@ def test_held_out_rows_are_those_that_certify_takes(here, capsys):
     assert found["m"] == 960
     measured = found["measured"][found["predictor"]]
     assert (measured["total"], measured["n"]) == (test["wrong"], 240)
-
-
-def test_a_file_to_test_with(here, capsys):
-    text = svmlight(200, 20, seed=1)
-    (here / "test.svm").write_text(text)
-    found = run_json(capsys, "train", "large.svm", "-o", "any.votron", "--test", "test.svm", "--random-state", "0")
-    again = run_json(capsys, "evaluate", "any.votron", "test.svm")
-    assert found["test_error"]["wrong"] == again["wrong"]
-    assert found["test_error"]["rows"] == 200
-    assert found["test_error"]["interval"] == again["interval"]
 
 
 def test_a_certificate_is_computed_when_asked_for(here, capsys):
@@ -178,15 +146,6 @@ def test_a_certificate_is_computed_when_asked_for(here, capsys):
     assert "--certificate is for --estimator voted, averaged, adatron." in err
 
 
-def test_a_text_column_is_certified(here, capsys):
-    """Its vectorizer's fit_transform and transform may differ in the last bit."""
-    text = ["text.csv", "--label", "topic", "--text", "words"]
-    out = run(capsys, "train", *text, "-o", "any.votron", "--certificate").out
-    assert "none:" not in out
-    assert read_manifest("any.votron").certificate.m == 10
-    assert run_json(capsys, "certify", "any.votron", "text.csv")["m"] == 10
-
-
 def test_a_model_to_standard_output(here, capfdbinary):
     assert main(["train", "days.csv", "--label", "Play", "-o", "-", "--random-state", "0"]) == 0
     out, err = capfdbinary.readouterr()
@@ -195,14 +154,6 @@ def test_a_model_to_standard_output(here, capfdbinary):
     assert b"standard output" in err
     assert main(["train", "days.csv", "--label", "Play", "-o", "-", "--quiet"]) == 0
     assert capfdbinary.readouterr().err == b""
-
-
-def test_an_old_model_is_replaced_and_links_are_followed(here, capsys):
-    (here / "real.votron").write_text("old")
-    (here / "link.votron").symlink_to("real.votron")
-    run(capsys, "train", "days.csv", "--label", "Play", "-o", "link.votron")
-    assert (here / "link.votron").is_symlink()
-    assert votron.load("real.votron") is not None
 
 
 @pytest.mark.parametrize(("missing", "rows"), [("drop", 10), ("mean", 12), ("median", 12), ("most-frequent", 12)])
@@ -228,15 +179,6 @@ def test_texts(features, here, capsys):
     assert found["training_error"]["wrong"] == 0
     (here / "new.csv").write_text('words\n"snow, wind and sun"\n"the team and the goal"\n')
     assert run(capsys, "predict", "text.votron", "new.csv").out == "label\nweather\nsport\n"
-
-
-def test_columns_that_are_dropped_discrete_or_chances(here, capsys):
-    (here / "codes.csv").write_text("id,code,chance,y\n1,7,0.5,a\n2,8,0.1,b\n3,7,0.9,a\n4,8,0.2,b\n")
-    options = ["--drop", "id", "--discrete", "code", "--probabilities", "chance"]
-    found = run_json(capsys, "train", "codes.csv", "--label", "y", *options, "-o", "codes.votron")
-    assert found["features"] == 3
-    (here / "others.csv").write_text("code,chance\n7,0.4\n8,0.4\n")
-    assert run(capsys, "predict", "codes.votron", "others.csv").out == "label\na\nb\n"
 
 
 def test_matrices_and_scaling(here, capsys):
@@ -300,12 +242,6 @@ def test_a_stream_from_standard_input(here, capsys, monkeypatch):
     assert "'yes'" in run(capsys, "train", "-", "--stream", *options[:-1], "no,maybe", "-o", "s.votron", status=1).err
 
 
-def test_streams_can_be_certified_afterwards(here, capsys):
-    options = ["--stream", "--batch", "1kB", "--estimator", "averaged"]
-    run(capsys, "train", "large.svm", *options, "-o", "stream.votron")
-    assert run_json(capsys, "certify", "stream.votron", "large.svm")["m"] == 300
-
-
 def test_what_streams_cannot_do(here, capsys):
     options = ["--stream", "--estimator", "averaged", "-o", "new.votron"]
     text = ["text.csv", "--label", "topic", "--text", "words", "--text-features", "tfidf"]
@@ -350,16 +286,6 @@ def test_probabilities_are_those_of_the_model(here, capsys):
     assert float(by_rule.split("\n")[1].split(",")[1]) == expected[0, 0]
 
 
-def test_evaluation_has_the_log_loss(here, capsys):
-    from sklearn.metrics import log_loss
-
-    digits = load_image_set("digits")
-    expected = log_loss(digits.y_test, votron.load("digits.votron").predict_proba(digits.X_test))
-    command = ["evaluate", "digits.votron", "digits", "--part", "test"]
-    assert run_json(capsys, *command)["log_loss"] == pytest.approx(expected, rel=1e-9)
-    assert f"log-loss {expected:.4g} by the probabilities" in run(capsys, *command).out
-
-
 @pytest.mark.parametrize("normalised", [False, True])
 def test_other_rules(normalised, here, capsys):
     digits = load_image_set("digits")
@@ -400,12 +326,6 @@ def test_large_input_is_read_in_batches(here, capsys, monkeypatch):
     assert asked == ["days.csv"]
 
 
-def test_rows_from_standard_input(here, capsys, monkeypatch):
-    expected = run(capsys, "predict", "days.votron", "days.csv").out
-    stdin_of(monkeypatch, DAYS.encode())
-    assert run(capsys, "predict", "days.votron", "-", "--format", "csv").out == expected
-
-
 def test_an_error_in_a_late_batch_leaves_no_file(here, capsys, monkeypatch):
     from votron.data import open_batches
 
@@ -418,11 +338,6 @@ def test_an_error_in_a_late_batch_leaves_no_file(here, capsys, monkeypatch):
         in run(capsys, "predict", "days.votron", "late.csv", "-o", "late.out", status=1).err
     )
     assert [path.name for path in here.iterdir() if "late.out" in path.name] == []
-
-
-def test_devices_are_written_to_and_not_replaced(here, capsys):
-    run(capsys, "predict", "days.votron", "days.csv", "-o", "/dev/null")
-    assert not os.path.isfile("/dev/null")
 
 
 # -- evaluate ---------------------------------------------------------------------------------------------------------
@@ -439,48 +354,6 @@ def test_errors_are_those_of_the_model(here, capsys):
     assert len(rules) == 9
     for (rule, normalised), count in rules.items():
         assert count == (model.with_rule(rule, normalised).predict(digits.X_test) != digits.y_test).sum()
-
-
-def test_rules_of_two_classes(here, capsys):
-    found = run_json(capsys, "evaluate", "days.votron", "days.csv", "--all-rules")
-    rules = [(entry["rule"], entry["normalize_vectors"]) for entry in found["rules"]]
-    assert rules == [(rule, False) for rule in ("vote", "average", "last", "random", "pocket")] + [("average", True)]
-    run(capsys, "train", "days.csv", "--label", "Play", "--estimator", "averaged", "-o", "averaged.votron")
-    assert "--all-rules: " in run(capsys, "evaluate", "averaged.votron", "days.csv", "--all-rules", status=1).err
-
-
-def test_labels_that_the_model_has_never_seen(here, capsys):
-    (here / "strange.csv").write_text(DAYS.replace("Rainy,55,True,no", "Rainy,55,True,perhaps"))
-    out = run(capsys, "evaluate", "days.votron", "strange.csv").out
-    assert "perhaps" in out
-    assert "error 8.33 %: 1 of 12 rows wrong" in out
-
-
-def test_many_classes_show_the_largest_confusions(here, capsys):
-    rng = np.random.RandomState(0)
-    y = np.arange(300) % 100
-    X = np.column_stack([y + rng.normal(0, 1.5, 300), rng.normal(0, 1, (300, 3))])
-    np.savez(here / "hundred.npz", X=X, y=y)
-    options = ["--estimator", "averaged", "--random-state", "0"]
-    run(capsys, "train", "hundred.npz", "-o", "hundred.votron", *options)
-    out = run(capsys, "evaluate", "hundred.votron", "hundred.npz").out
-    assert "The largest confusions" in out
-    assert max(map(len, out.split("\n"))) <= 80
-    assert "other pairs of labels" in out
-
-
-def test_the_label_column_may_be_called_otherwise(here, capsys):
-    (here / "renamed.csv").write_text(DAYS.replace("Play", "Went"))
-    assert run_json(capsys, "evaluate", "days.votron", "renamed.csv", "--label", "Went")["wrong"] == 0
-    assert "Got 'Play' instead." in run(capsys, "evaluate", "days.votron", "renamed.csv", status=1).err
-
-
-def test_the_confidence(here, capsys):
-    wide, narrow = (
-        run_json(capsys, "evaluate", "digits.votron", "digits", "--part", "test", "--confidence", p)["interval"]
-        for p in ("0.99", "0.5")
-    )
-    assert wide[0] < narrow[0] < narrow[1] < wide[1]
 
 
 # -- certify, inspect, export, tune, data -----------------------------------------------------------------------------
@@ -508,14 +381,6 @@ def test_certificates_can_be_saved_and_drawn(here, capsys):
     assert read_manifest("bare.votron").provenance == provenance
     assert run(capsys, "predict", "bare.votron", "days.csv", "--scores").out == before
     assert "<svg" in (here / "bounds.svg").read_text()
-
-
-def test_certificates_of_other_data_are_refused(here, capsys):
-    (here / "other.csv").write_text(
-        DAYS.replace("Rainy,55,True,no", "Rainy,55,True,yes").replace("Sunny,87,False,yes", "Sunny,17,False,no")
-    )
-    err = run(capsys, "certify", "days.votron", "other.csv", status=1).err
-    assert "must be the training data" in err
 
 
 def test_inspection_needs_no_data(here, capsys):
@@ -591,15 +456,6 @@ def test_what_does_not_go_with_tuning(here, capsys, options, words):
     assert words in " ".join(run(capsys, *data, *options, *more, "--tune", status=2).err.split())
 
 
-def test_ranges_and_words_of_tuning(here, capsys):
-    options = ["--degrees", "1-2", "--kernels", "poly", "--gammas", "scale*4,0.5", "--no-normalize-kernel"]
-    more = ["--rules", "last", "--margins", "0", "--epochs", "1", "--folds", "2"]
-    found = run_json(capsys, "tune", "days.csv", "--label", "Play", *options, *more)
-    assert sorted((row["degree"], row["gamma"] == 0.5) for row in found["table"]) == [
-        (1, False), (1, True), (2, False), (2, True)
-    ]  # fmt: skip
-
-
 @pytest.mark.parametrize("name", ["days.tsv", "days.parquet", "days.arrow"])
 def test_conversions(name, here, capsys):
     from votron.data import read_examples
@@ -609,15 +465,6 @@ def test_conversions(name, here, capsys):
     a, b = read_examples("days.csv", label="Play"), read_examples(name, label="Play")
     assert a.X.rows() == b.X.rows()
     assert a.y.tolist() == b.y.tolist()
-
-
-def test_conversion_of_a_set(here, capsys):
-    run(capsys, "data", "convert", "digits", "digits.svm", "--part", "test")
-    found = run_json(capsys, "evaluate", "digits.votron", "digits.svm")
-    assert (found["rows"], found["wrong"]) == (
-        597,
-        run_json(capsys, "evaluate", "digits.votron", "digits", "--part", "test")["wrong"],
-    )
 
 
 def test_descriptions(here, capsys):
@@ -695,13 +542,6 @@ def test_progress_is_for_terminals(here, monkeypatch, capsys):
     assert sys.stderr.getvalue() == ""
 
 
-def test_no_model_for_a_terminal(here, monkeypatch, capsys):
-    monkeypatch.setattr("sys.stdout", Terminal())
-    assert main(["train", "days.csv", "--label", "Play", "-o", "-"]) == 1
-    assert sys.stdout.getvalue() == ""
-    assert "A model file is not text for a terminal" in capsys.readouterr().err
-
-
 def test_columns_are_kept_beside_the_labels(here, capsys):
     """And of images the names of their files."""
     (here / "ids.csv").write_text("id,x,y\n007,1,a\n8,9,b\n009,2,a\n10,8,b\n")
@@ -722,17 +562,6 @@ def test_columns_are_kept_beside_the_labels(here, capsys):
     assert [line.split(",")[0] for line in out.splitlines()] == ["file", "a/1.png", "a/2.png", "b/3.png", "b/4.png"]
 
 
-def test_what_columns_were_taken_for_is_said(here, capsys):
-    rows = "".join(f"n{i},${i % 7}.50,{'ab'[i % 2]}\n" for i in range(300))
-    (here / "named.csv").write_text("name,price,y\n" + rows)
-    common = ["named.csv", "--label", "y", "-o", "named.votron"]
-    _, err = run(capsys, "train", *common)
-    assert "The column 'name' holds 300 values, as counts of 300 trigrams." in " ".join(err.split())
-    assert "The column 'price' holds numbers written as text, with a decimal point." in " ".join(err.split())
-    _, err = run(capsys, "train", *common, "--drop", "name")
-    assert "'name'" not in err
-
-
 def test_a_column_that_numbers_the_rows_is_remarked_upon(here, capsys):
     rows = "".join(f"{i + 5 * (i > 90)},{i + 0.5},{i * 7 % 113},{'ab'[i % 2]}\n" for i in range(200))
     (here / "numbered.csv").write_text("my id,half,x,y\n" + rows)
@@ -742,30 +571,3 @@ def test_a_column_that_numbers_the_rows_is_remarked_upon(here, capsys):
     for more in (["--drop", "my id"], ["--discrete", "my id"]):
         _, err = run(capsys, "train", *common, *more)
         assert "numbers the rows" not in err
-
-
-@pytest.mark.slow
-def test_a_seed_repeats_the_test_of_every_estimator(here, capsys):
-    for estimator in ("naive-bayes", "adatron", "voted"):
-        common = ["train", "digits", "--estimator", estimator, "--test", "0.3"]
-        some = ["--max-sweeps", "50"] if estimator == "adatron" else []
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            first, _ = run(capsys, *common, *some, "--random-state", "5", "-o", "x.votron")
-            again, _ = run(capsys, *common, *some, "--random-state", "5", "-o", "x.votron")
-        error = next(line for line in first.splitlines() if line.startswith("test error"))
-        assert error in again
-        assert "random state  " in first
-
-
-def test_naive_bayes_takes_texts_by_their_words(here, capsys):
-    """Hashed into a quarter of a million features, mostly absent ones would decide."""
-    rows = "".join(
-        f"{['good fine', 'bad awful'][i % 3 == 0]} word{i % 5},{['p', 'n'][i % 3 == 0]}\n" for i in range(60)
-    )
-    (here / "words.csv").write_text("t,y\n" + rows)
-    out, _ = run(
-        capsys, "train", "words.csv", "--label", "y", "--text", "t", "--estimator", "naive-bayes", "-o", "w.votron"
-    )
-    assert re.search(r"training error +0.00 %", out)
-    assert classifier_of(load(here / "w.votron")).n_features_in_ < 20

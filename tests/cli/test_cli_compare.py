@@ -52,22 +52,6 @@ def test_a_real_table_from_end_to_end(tmp_path, capsys):
     assert float(rows[1]["behind_low"]) > 0.3
 
 
-def test_json_has_what_it_says(capsys):
-    assert main([*PENGUINS, *QUICK, "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert set(found) == {
-        *("data", "label", "score", "confidence", "folds", "repeats", "random_state", "rows"),
-        *("rows_used", "threads", "weighted", "seconds", "stopped", "best", "as_good", "candidates", "left_out"),
-        *("summary", "baseline", "repeats_asked"),
-    }
-    assert (found["data"], found["label"], found["score"]) == ("penguins.csv", "Species", "accuracy")
-    assert set(found["candidates"][0]) == {
-        *("name", "estimator", "score", "low", "high", "behind", "behind_low", "behind_high", "p", "adjusted_p"),
-        *("verdict", "train_seconds", "predict_seconds", "bytes", "stored_as", "scores", "remarks"),
-    }
-    assert len(found["candidates"][0]["scores"]) == 3
-
-
 def test_lines_fit_the_terminal(monkeypatch, capsys):
     for columns, words in ((80, "noise"), (120, ": noise")):
         monkeypatch.setenv("COLUMNS", str(columns))
@@ -86,19 +70,6 @@ def test_options_of_other_commands(table, capsys):
     assert main([*common, "--drop", "w", "--discrete", "b", "--n-jobs", "1", "--random-state", "3"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["threads"], found["random_state"]) == (1, 3)
-
-
-def test_images_and_numbers_without_names(capsys):
-    assert main(["compare", "digits", *QUICK, "--max-rows", "300", "--numeric", "minmax", "--json", "--quiet"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert (found["best"], found["rows_used"]) == ("averaged", 300)
-
-
-def test_one_that_is_left_out_is_one_sentence(table, capsys):
-    names = ["--estimator", "linear-svc", "--estimator", "averaged", "--folds", "2"]
-    assert main(["compare", str(table), "--label", "y", *names, "--score", "neg_log_loss", "--quiet"]) == 0
-    said = capsys.readouterr().out
-    assert "Left out: linear-svc. It has no probabilities, which neg_log_loss needs.\n" in said
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
-from sklearn.metrics import balanced_accuracy_score, f1_score, roc_auc_score
 
 import votron as package
 from votron.cli import main
@@ -38,20 +37,6 @@ def rows_of(path):
 def width_of(path):
     with Image.open(path) as image:
         return image.size[0]
-
-
-def test_means_are_those_of_scikit_learn(models, capsys):
-    assert main(["evaluate", str(models / "weather.votron"), WEATHER, "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    model, data = package.load(models / "weather.votron"), read_examples(WEATHER, label="weather")
-    given = model.predict(data.X)
-    assert found["balanced_accuracy"] == pytest.approx(balanced_accuracy_score(data.y, given))
-    assert found["macro_f1"] == pytest.approx(f1_score(data.y, given, average="macro"))
-    area = roc_auc_score(data.y, model.predict_proba(data.X), multi_class="ovr")
-    assert found["auc"] == pytest.approx(area, abs=1e-6)
-    assert main(["evaluate", str(models / "weather.votron"), WEATHER]) == 0
-    line = f"macro F1 {found['macro_f1']:.3f}, AUC {found['auc']:.4f}"
-    assert line in capsys.readouterr().out
 
 
 def test_wrong_rows_are_those_of_the_table(models, tmp_path, capsys):
@@ -103,28 +88,6 @@ def test_images_have_numbers_or_files(models, tmp_path, capsys):
     assert {Path(row["file"]).stem for row in rows_of(out)} == {str(i) for i in wrong[:2]}
 
 
-@pytest.mark.parametrize("estimator", ["averaged", "adatron", "naive-bayes"])
-def test_a_page_has_what_the_model_has(estimator, tmp_path, capsys):
-    model, page = str(tmp_path / "model.votron"), tmp_path / "page.svg"
-    table = [str(TABLES / "penguins.csv"), "--label", "Species"]
-    command = ["train", *table, "--missing", "most-frequent", "--estimator", estimator, "-o", model, "--quiet"]
-    assert main([*command, "--random-state", "0"]) == 0
-    assert main(["evaluate", model, table[0], "--figure", str(page)]) == 0
-    capsys.readouterr()
-    assert page.read_bytes().startswith(b"<?xml")
-
-
-def test_no_row_is_wrong(models, tmp_path, capsys):
-    digits, out = str(models / "digits.votron"), tmp_path / "wrong.csv"
-    model, data = package.load(digits), read_examples("digits", part="test")
-    right = np.flatnonzero(model.predict(data.X) == data.y)[:20]
-    np.savez(tmp_path / "right.npz", X=data.X[right], y=data.y[right])
-    assert main(["evaluate", digits, str(tmp_path / "right.npz"), "--label", "y", "--wrong", str(out)]) == 0
-    capsys.readouterr()
-    assert out.read_text(encoding="utf-8").startswith("row,true,predicted,score_0")
-    assert rows_of(out) == []
-
-
 def test_a_curve_is_of_the_one_training(tmp_path, capsys):
     plain, drawn, curve = tmp_path / "plain.votron", tmp_path / "drawn.votron", tmp_path / "curve.png"
     command = ["train", WEATHER, "--label", "weather", "--drop", "date", "--test", "0.3", "--quiet"]
@@ -157,11 +120,3 @@ def test_curves_that_cannot_be_drawn_are_refused_before_training(arguments, sent
     assert main(["train", "digits", "-o", "model.votron", *arguments]) == 2
     assert sentence in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
-
-
-def test_wrong_needs_a_file_of_its_own(models, capsys):
-    digits = str(models / "digits.votron")
-    assert main(["evaluate", digits, "digits", "--wrong", "-"]) == 2
-    assert "--wrong: must be the name of a file" in capsys.readouterr().err
-    assert main(["evaluate", digits, "digits", "--wrong", digits]) == 2
-    assert "--wrong must be another file than" in capsys.readouterr().err

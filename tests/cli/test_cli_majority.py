@@ -7,7 +7,6 @@ import json
 import numpy as np
 import pytest
 
-from votron import load
 from votron.cli import main
 from votron.saving.models import load_with_manifest
 
@@ -48,27 +47,6 @@ def test_the_majority_stands_beside_the_model(rare, capsys):
     assert found["training_error"]["majority"]["error"] == 0.1
 
 
-def test_weights_of_classes_at_the_command_line(rare, capsys):
-    train = ["train", "rare.csv", "--label", "label", "-o", "m.votron", "--random-state", "0"]
-    run(capsys, *train, "--class-weight", "balanced")
-    model = load("m.votron")
-    assert (
-        model.steps[-1][1].class_weight == "balanced" if hasattr(model, "steps") else model.class_weight == "balanced"
-    )
-    out = run(capsys, "evaluate", "m.votron", "rare.csv", "--json")
-    balanced = {each["label"]: each["recall"] for each in json.loads(out)["classes"]}
-    run(capsys, *train)
-    plain = {
-        each["label"]: each["recall"]
-        for each in json.loads(run(capsys, "evaluate", "m.votron", "rare.csv", "--json"))["classes"]
-    }
-    assert balanced["yes"] > plain["yes"]
-    run(capsys, *train, "--estimator", "adatron", "--C", "1", "--class-weight", "balanced")
-    assert main([*train, "--class-weight", "heavy"]) == 2
-    assert "must be balanced, none or numbers by label" in capsys.readouterr().err
-    run(capsys, *train, "--estimator", "adatron", "--max-sweeps", "20", "--class-weight", "balanced")
-
-
 def test_a_rare_class_stands_beside_the_error(rare, capsys):
     text = (rare / "rare.csv").read_text().splitlines()
     few = [line for i, line in enumerate(text) if not line.endswith("yes") or i % 20 == 1]
@@ -85,11 +63,3 @@ def test_a_rare_class_stands_beside_the_error(rare, capsys):
     out = run(capsys, *train, "--kernel", "linear", "--epochs", "1", "--class-weight", "balanced", "--test", "0.5")
     assert ": by error this model is no better" in " ".join(out.split())
     assert "rarest" not in load_provenance("m.votron")["test"]
-
-
-def test_classes_that_are_not_rare_are_not_remarked_upon(rare, capsys):
-    train = ["train", "digits", "-o", "d.votron", "--random-state", "0", "--epochs", "1"]
-    assert "rarest" not in run(capsys, *train)
-    train = ["train", "rare.csv", "--label", "label", "-o", "m.votron", "--random-state", "0"]
-    assert "rarest" not in run(capsys, *train)
-    assert "12 rows of 'yes', the rarest class" in " ".join(run(capsys, *train, "--margin", "no=0.1,yes=3").split())

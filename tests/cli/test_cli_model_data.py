@@ -10,7 +10,6 @@ import pytest
 from cli_files import DAYS, svmlight, write_files
 
 from votron import load
-from votron._util.pipelines import classifier_of
 from votron.cli import main
 from votron.saving import read_manifest
 
@@ -71,31 +70,6 @@ def test_features_of_a_test_file_are_numbered_as_in_training(stream, here, capsy
     assert run_json(capsys, "certify", "m.votron", "z.svm", "--test", "test.svm")["measured"]
 
 
-def test_a_stream_whose_first_batch_has_no_feature_0(here, capsys):
-    rows = sorted(zero_based(svmlight(300, 8)).splitlines(), key=lambda line: " 0:" in line)
-    assert " 0:" not in "".join(rows[:20])
-    (here / "late.svm").write_text("\n".join(rows) + "\n")
-    common = ["--estimator", "averaged", "--stream", "--batch", "500"]
-    trained(capsys, "late.svm", *common)
-    assert read_manifest("m.votron").provenance["reading"]["zero_based"] is True
-    found = load("m.votron").coef_
-    (here / "whole.svm").write_text("\n".join(rows) + "\n")
-    trained(capsys, "whole.svm", "--estimator", "averaged", "--stream")
-    assert np.array_equal(load("m.votron").coef_, found)
-
-
-def test_features_from_a_pipe_can_be_said_to_count_from_0(here, capsys, monkeypatch):
-    rows = sorted(zero_based(svmlight(300, 8)).splitlines(), key=lambda line: " 0:" in line)
-    content = ("\n".join(rows) + "\n").encode()
-    common = ["--stream", "--batch", "500", "--classes=-1,1", "--estimator", "averaged", "-o", "m.votron", "--quiet"]
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
-    err = run(capsys, "train", "-", *common, status=1).err
-    assert "--zero-based" in err
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
-    run(capsys, "train", "-", "--zero-based", *common)
-    assert classifier_of(load("m.votron")).n_features_in_ == 8
-
-
 # -- labels -----------------------------------------------------------------------------------------------------------
 
 LABELS = {
@@ -137,30 +111,6 @@ def test_labels_of_one_class_are_of_the_kind_that_the_model_learnt(case, label, 
     assert len(found["classes"]) == 2
 
 
-def test_three_classes_of_which_two_are_truth_values(here, capsys):
-    (here / "all.csv").write_text("a,y\n" + "1,true\n5,false\n9,maybe\n" * 10)
-    (here / "one.csv").write_text("a,y\n" + "1,true\n" * 3)
-    trained(capsys, "all.csv", "--label", "y", "--kernel", "rbf")
-    assert run_json(capsys, "evaluate", "m.votron", "one.csv")["wrong"] == 0
-
-
-@pytest.mark.parametrize(
-    ("classes", "given", "words"),
-    [
-        ([False, True], ["true", "FALSE", "maybe"], "or 1 and 0, as those that the model learnt. Got 'maybe' instead."),
-        ([1, 2], ["1", "two"], "must be numbers, as those that the model learnt. Got 'two' instead."),
-    ],
-)  # fmt: skip
-def test_labels_that_cannot_be_meant(classes, given, words, here, capsys):
-    X = np.arange(20.0)[:, None]
-    np.savez(here / "all.npz", X=X, y=np.array(classes)[(X[:, 0] > 9).astype(int)])
-    np.savez(here / "odd.npz", X=X[: len(given)], y=np.array(given))
-    trained(capsys, "all.npz")
-    assert words in run(capsys, "evaluate", "m.votron", "odd.npz", status=1).err
-    np.savez(here / "text.npz", X=X, y=np.load("all.npz")["y"].astype(str))
-    assert run_json(capsys, "evaluate", "m.votron", "text.npz")["error"] < 0.2
-
-
 @pytest.mark.parametrize("named", ["True,False", "false,true"])
 def test_truth_values_as_classes_of_a_stream(named, here, capsys, monkeypatch):
     text = labelled_csv(("true", "false")).encode()
@@ -169,23 +119,8 @@ def test_truth_values_as_classes_of_a_stream(named, here, capsys, monkeypatch):
     run(capsys, "train", "-", "--format", "csv", "--classes", named, *common)
     assert load("m.votron").classes_.tolist() == [False, True]
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text)))
-    err = run(capsys, "train", "-", "--format", "csv", "--classes", "0,2", "--quiet", *common, status=2).err
-    assert err == (
-        "votron train: --classes must name true and false, as the labels of the data are. Got '0,2' instead.\n"
-    )
-
-
-def test_named_classes_say_that_labels_are_words(here, capsys, monkeypatch):
-    """The first batch has numbers alone."""
-    lines = sorted(labelled_csv(("1", "other"), 300).splitlines()[1:], key=lambda line: line.endswith("other"))
-    text = ("a,b,y\n" + "\n".join(lines) + "\n").encode()
-    (here / "late.csv").write_bytes(text)
-    common = ["--label", "y", "--stream", "--estimator", "averaged", "--batch", "100", "--classes", "1,other"]
-    run(capsys, "train", "late.csv", *common, "-o", "m.votron")
-    assert load("m.votron").classes_.tolist() == ["1", "other"]
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text)))
-    run(capsys, "train", "-", "--format", "csv", *common, "-o", "m.votron")
-    assert load("m.votron").classes_.tolist() == ["1", "other"]
+    err = run(capsys, "train", "-", "--format", "csv", "--classes", "0,2", "--quiet", *common, status=1).err
+    assert "--classes must be true and false" in err
 
 
 @pytest.mark.slow
@@ -220,21 +155,6 @@ def test_rows_to_predict_have_no_labels(here, capsys):
     assert "must have a label" in run(capsys, "evaluate", "m.votron", "empty.csv", status=1).err
 
 
-def test_labels_of_numbers_and_words_can_be_learnt(here, capsys):
-    (here / "mixed.csv").write_text("a,y\n" + "1,1\n4,2\n7,3\n12,other\n" * 5)
-    made = trained(capsys, "mixed.csv", "--label", "y", "--kernel", "rbf")
-    assert made["classes"] == ["1", "2", "3", "other"]
-
-
-def test_columns_of_numbers_and_words_can_be_said_to_be_names(here, capsys):
-    (here / "mixed.csv").write_text("a,y\n" + "1,no\n4,yes\n7,no\n12,yes\nother,no\n" * 5)
-    err = run(capsys, "train", "mixed.csv", "--label", "y", "-o", "m.votron", status=1).err
-    assert "other" in err
-    trained(capsys, "mixed.csv", "--label", "y", "--discrete", "a")
-    assert "other" in run(capsys, "data", "describe", "mixed.csv", "--discrete", "a").out
-    run(capsys, "data", "convert", "mixed.csv", "mixed.parquet", "--discrete", "a", "--quiet")
-
-
 # -- headers and quotes -----------------------------------------------------------------------------------------------
 
 
@@ -264,15 +184,6 @@ def test_quotes_are_those_of_training(here, capsys):
     assert again != run(capsys, "predict", "m.votron", "single.csv", "--scores", "--quote", "'").out
 
 
-def test_the_label_of_an_array_is_the_column_of_training(here, capsys):
-    X = np.arange(40.0).reshape(20, 2)
-    np.save(here / "a.npy", np.column_stack([X, X[:, 0] > 19]))
-    trained(capsys, "a.npy", "--label", "-1", "--test", "a.npy")
-    assert run_json(capsys, "evaluate", "m.votron", "a.npy")["rows"] == 20
-    np.save(here / "x.npy", X)
-    assert run(capsys, "predict", "m.votron", "x.npy").out.count("\n") == 21
-
-
 @pytest.mark.parametrize("provenance", [{"data": "a friend"}, {"reading": 3, "test": [], "stream": "x", "label": 2}])
 def test_provenance_may_be_anything(provenance, here, capsys):
     """Users of Python keep there what they like."""
@@ -289,33 +200,6 @@ def test_provenance_may_be_anything(provenance, here, capsys):
 
 
 # -- the command of tune ----------------------------------------------------------------------------------------------
-
-TYPED = {
-    "--label": ["y"],
-    "--format": ["csv"],
-    "--drop": ["a", "--drop=-b c"],
-    "--missing": ["median"],
-    "--drop-unlabelled": [],
-    "--na-values": ["-", "--na-values", "none at all"],
-    "--only-na-values": [],
-    "--part": ["test"],
-    "--decimal": [","],
-    "--encoding": ["latin-1"],
-    "--no-header": [],
-    "--delimiter": ["tab"],
-    "--quote": [""],
-    "--features": ["7"],
-    "--zero-based": [],
-    "--rgb": [],
-    "--resize": ["8x6"],
-    "--max-expanded": ["10GB"],
-    "--numeric": ["minmax"],
-    "--discrete": ["zip"],
-    "--probabilities": ["p"],
-    "--text": ["t"],
-    "--text-features": ["tfidf"],
-    "--dates": ["onehot"],
-}
 
 
 # -- pipes ------------------------------------------------------------------------------------------------------------
@@ -364,18 +248,6 @@ def test_streams_from_pipes_with_a_name(here, capsys, through_pipe):
     assert "a single pass" in err
     run(capsys, "train", pipe, *common, "--classes", "no,yes")
     assert load("m.votron").classes_.tolist() == ["no", "yes"]
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="names of pipes")
-@pytest.mark.parametrize("name", ["x.npz", "x.parquet", "x.arrow", "x.svm"])
-def test_data_from_pipes_with_a_name(name, here, capsys, through_pipe):
-    rng = np.random.RandomState(0)
-    np.savez(here / "x.npz", X=rng.randn(20, 3), y=rng.randint(0, 2, 20))
-    if name != "x.npz":
-        run(capsys, "data", "convert", "x.npz", name, "--quiet")
-    label = ["--label", "label"] if name in ("x.parquet", "x.arrow") else []
-    found = run_json(capsys, "data", "describe", through_pipe((here / name).read_bytes()), *label)
-    assert (found["rows"], found["features"], len(found["classes"])) == (20, 3, 2)
 
 
 # -- certificates of streams ------------------------------------------------------------------------------------------

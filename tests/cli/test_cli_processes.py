@@ -44,25 +44,6 @@ def test_from_a_file_to_predictions_without_python(folder):
     assert done.stdout.split()[:3] == [b"label", b"no", b"yes"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "status", "words"),
-    [
-        (["inspect", "days.votron", "--jsn"], 2, "--json"),
-        (["inspect", "days.csv"], 1, "'days.csv' is not a model file"),
-    ],
-)
-def test_mistakes(arguments, status, words, folder):
-    before = sorted(path.name for path in folder.iterdir())
-    done = votron(*arguments, cwd=folder)
-    assert done.returncode == status
-    assert done.stdout == b""
-    err = done.stderr.decode()
-    assert err.startswith(f"votron {arguments[0]}: ")
-    assert words in err
-    assert err.count("\n") == 1
-    assert sorted(path.name for path in folder.iterdir()) == before
-
-
 def test_folders_that_cannot_be_written_to(folder, tmp_path):
     tmp_path.chmod(0o500)
     root = os.geteuid() == 0  # for whom nothing is write-protected, but /proc takes no files from anybody
@@ -96,47 +77,6 @@ def test_standard_output_that_is_full(folder):
     assert done.stderr.startswith(b"votron predict: ")
     assert b"Traceback" not in done.stderr
     assert b"No space left" in done.stderr
-
-
-def test_streams_take_the_memory_that_they_say(folder):
-    """Short rows take most, for their bytes."""
-    rng = np.random.RandomState(0)
-    rows = "".join(
-        f"{a},{'ny'[b]}\n" for a, b in zip(rng.randint(0, 10, 50_000), rng.randint(0, 2, 50_000), strict=True)
-    )
-    (folder / "few.csv").write_text("x,y\n" + rows[:4000])
-    (folder / "many.csv").write_text("x,y\n" + 40 * rows)
-    code = (
-        "import resource, sys; from votron.cli import main\n"
-        "for name in ('few.csv', 'many.csv'):\n"
-        "    assert main(['train', name, '--label', 'y', '-o', name + '.votron', *sys.argv[1:]]) == 0\n"
-        "    print('peak', resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
-    )
-    options = ["--stream", "--batch", "4MB", "--estimator", "averaged"]
-    done = subprocess.run(
-        [sys.executable, "-c", code, *options], cwd=folder, capture_output=True, text=True, timeout=120, check=True
-    )
-    assert "a batch of 4.0 MB takes up to 240 MB of memory" in " ".join(done.stderr.split())
-    few, many = (int(line.split()[1]) for line in done.stdout.splitlines() if line.startswith("peak"))
-    assert (many - few) * (1 if sys.platform == "darwin" else 1024) < 240e6
-
-
-def test_labels_of_short_rows_take_memory_that_does_not_grow_with_them(folder):
-    (folder / "rows.csv").write_text("x,y\n1,n\n2,y\n3,n\n4,y\n")
-    code = (
-        "import resource, sys; from votron.cli import main\n"
-        "main(['train', 'rows.csv', '--label', 'y', '-o', 'rows.votron', '--quiet'])\n"
-        "for n in (20_000, 2_000_000):\n"
-        "    open('short.csv', 'w').write('x\\n' + '1\\n' * n)\n"
-        "    assert main(['predict', 'rows.votron', 'short.csv', '-o', 'labels.csv', '--quiet']) == 0\n"
-        "    print('peak', resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, timeout=120, check=True
-    )
-    few, many = (int(line.split()[1]) for line in done.stdout.splitlines() if line.startswith("peak"))
-    assert (many - few) * (1 if sys.platform == "darwin" else 1024) < 900e6
-    assert (folder / "labels.csv").read_text().count("\n") == 2_000_001
 
 
 def begun(folder, output):

@@ -60,11 +60,3 @@ def test_holes_are_filled_in_as_in_python(library, tmp_path, capsys):
     run(capsys, "predict", tmp_path / "m.votron", PENGUINS, "-o", tmp_path / "x.csv")
     predicted = pd.read_csv(tmp_path / "x.csv").iloc[:, -1].tolist()
     assert predicted == model.predict(everything.drop(columns="Sex")).tolist()
-
-
-def test_holes_that_nothing_fills_in_are_refused(tmp_path, capsys):
-    whole = NAMED.dropna()
-    save(trained(whole, "Sex"), tmp_path / "m.votron")
-    said = run(capsys, "predict", tmp_path / "m.votron", PENGUINS, "-o", tmp_path / "x.csv", status=1)
-    assert "missing value" in said.err
-    assert not (tmp_path / "x.csv").exists()

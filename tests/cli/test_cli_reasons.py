@@ -82,31 +82,11 @@ def test_rows_that_a_test_held_out_do_not_shift_the_names(here, capsys):
     assert run(capsys, "explain", "digits.votron", "digits", "--part", "test", "--row", "2").err == ""
 
 
-def test_another_class_and_rule(here, capsys):
-    more = ["--part", "test", "--row", "1"]
-    pair = run_json(
-        capsys, "explain", "digits.votron", "digits", *more, "--of", "3", "--against", "5", "--rule", "last"
-    )
-    (found,) = pair["rows"]
-    assert (found["label"], found["against"], found["rule"]) == (3, 5, "last")
-    assert found["examples"]["score"] == pytest.approx(found["score"])
-    assert found["vectors"] == []
-
-
 @pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
 def test_a_figure_is_drawn(ending, here, capsys):
     run(capsys, "explain", "digits.votron", "digits", "--part", "test", "--row", "1", "--figure", f"why.{ending}")
     begin = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}[ending]
     assert (here / f"why.{ending}").read_bytes().startswith(begin)
-
-
-def test_words_are_named_even_where_they_are_hashed(here, capsys):
-    for model in ("text.votron", "words.votron"):
-        (found,) = run_json(capsys, "explain", model, "text.csv", "--row", "1", "--top", "9")["rows"]
-        terms = found["features"]["for"] + found["features"]["against"]
-        assert {"words: rain", "words: wind"} <= {each["name"] for each in terms}
-        total = sum(each["share"] for each in terms) + found["features"]["intercept"]
-        assert total == pytest.approx(found["score"])
 
 
 def test_linear_models_show_their_strongest_features(here, capsys):

@@ -76,18 +76,3 @@ def test_a_row_with_a_hole_is_not_explained(table, capsys):
     assert "Row 5 of 't.csv' has missing values, which the model cannot fill in" in capsys.readouterr().err
     assert main(["explain", "m.votron", "t.csv", "--row", "31"]) == 1
     assert "There are 30 rows" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("held_out", "words"), [([], "trained on t.csv, so"), (["--test", "0.2"], "--held-out takes the")]
-)
-def test_errors_on_training_rows_are_remarked_upon(table, capsys, held_out, words):
-    train(capsys, *held_out)
-    evaluate = ["evaluate", "m.votron", "t.csv", "--missing", "drop", "--drop-unlabelled"]
-    assert words in " ".join(run(capsys, *evaluate).err.split())
-    with open("t.csv", "a") as file:
-        file.write("31,1,1.31,1,a\n")
-    assert "trained on" not in run(capsys, *evaluate).err
-    run(capsys, "train", "digits", "--epochs", "1", "-o", "d.votron")
-    assert "trained on digits, so" in " ".join(run(capsys, "evaluate", "d.votron", "digits").err.split())
-    assert "trained on" not in run(capsys, "evaluate", "d.votron", "digits", "--part", "test").err

@@ -2,14 +2,9 @@
 
 import json
 
-import numpy as np
 import pytest
-from scipy.sparse import random as random_matrix
 
-from votron import AveragedPerceptronClassifier, load, save
 from votron.cli import main
-from votron.data import read_examples
-from votron.errors import DataError, VotronError
 
 PENGUINS = "tests/data/tables/penguins.csv"
 
@@ -20,38 +15,6 @@ def run(capsys, *arguments, status=0):
 
 
 # -- encodings ---------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "utf-16", "utf-16-le", "utf-8-sig"])
-@pytest.mark.parametrize("name", ["t.csv", "t.jsonl", "t.csv.gz"])
-def test_texts_in_any_encoding(tmp_path, encoding, name):
-    import gzip
-
-    text = 'ö,y\n"é, ü",1\nx,2\n' if "csv" in name else '{"ö": "é, ü", "y": 1}\n{"ö": "x", "y": 2}\n'
-    content = text.encode(encoding)
-    (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith("gz") else content)
-    found = read_examples(tmp_path / name, label="y", encoding=encoding)
-    assert found.X.to_dict(as_series=False) == {"ö": ["é, ü", "x"]}
-    from votron.data import open_batches
-
-    batches = list(open_batches(tmp_path / name, label="y", encoding=encoding, batch_bytes=10))
-    assert [row for batch in batches for row in batch.X.rows()] == found.X.rows()
-
-
-def test_encodings_that_are_none_or_wrong(tmp_path):
-    (tmp_path / "t.csv").write_bytes("a,y\né,1\n".encode("latin-1"))
-    with pytest.raises(
-        DataError, match=r"line 2 has the byte .* say how it is encoded, such as with encoding='latin-1'\."
-    ):
-        read_examples(tmp_path / "t.csv", label="y")
-    with pytest.raises(DataError, match="is not text in ascii: say how it is encoded"):
-        read_examples(tmp_path / "t.csv", label="y", encoding="ascii")
-    for bad in ("klingon", "rot13", "hex", 7):
-        with pytest.raises(VotronError, match="must be an encoding of text that Python knows"):
-            read_examples(tmp_path / "t.csv", label="y", encoding=bad)
-    np.save(tmp_path / "t.npy", np.ones((2, 2)))
-    with pytest.raises(DataError, match="There is no text in"):
-        read_examples(tmp_path / "t.npy", labels="none", encoding="latin-1")
 
 
 def test_the_encoding_of_training_is_kept(tmp_path, capsys):
@@ -85,27 +48,6 @@ def test_errors_do_not_list_every_column(model, tmp_path, capsys):
 
 
 # -- large models ------------------------------------------------------------------------------------------------------
-
-
-def test_thin_weights_take_little_room_and_score_the_same(tmp_path):
-    rng = np.random.default_rng(0)
-    X = random_matrix(400, 30_000, density=0.0005, random_state=0, format="csr")
-    y = rng.integers(0, 20, 400)
-    model = AveragedPerceptronClassifier(random_state=0).fit(X, y)
-    save(model, tmp_path / "m")
-    assert (tmp_path / "m").stat().st_size < 0.2 * model._trainer.weights.nbytes
-    again = load(tmp_path / "m")
-    save(again, tmp_path / "twice")
-    assert (tmp_path / "twice").read_bytes() == (tmp_path / "m").read_bytes()
-    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
-    np.testing.assert_array_equal(again.coef_, model.coef_)
-    save(again, tmp_path / "used")
-    assert (tmp_path / "used").read_bytes() == (tmp_path / "m").read_bytes()
-    for other in (load(tmp_path / "m"), load(tmp_path / "m", mmap=True)):
-        other.partial_fit(X[:50], y[:50])
-        other.decision_function(X)
-    model.partial_fit(X[:50], y[:50])
-    np.testing.assert_array_equal(other.decision_function(X), model.decision_function(X))
 
 
 def test_words_are_features_of_their_own_unless_there_are_too_many(tmp_path, capsys, monkeypatch):
@@ -193,12 +135,6 @@ def test_na_values_are_added_to_the_usual_ones(marked, capsys):
     assert kinds(capsys, "--only-na-values") == ({"a": ("text", 0), "b": ("text", 0)}, 0)
 
 
-def test_na_values_of_json_are_those_that_are_typed(marked, capsys):
-    (marked / "t.jsonl").write_text('{"b": "."}\n{"b": "NA"}\n{"b": "x"}\n')
-    found = json.loads(run(capsys, "data", "describe", "t.jsonl", "--json", "--na-values", ".").out)
-    assert found["columns"][0]["values"] == ["NA", "x"]
-
-
 def test_models_keep_what_marked_missing_values(marked, capsys):
     options = ("--label", "y", "--na-values", ".", "--drop-unlabelled", "--missing", "mean", "-o", "m.votron")
     run(capsys, "train", "t.csv", *options)
@@ -211,25 +147,3 @@ def test_models_keep_what_marked_missing_values(marked, capsys):
 
 
 # -- descriptions -----------------------------------------------------------------------------------------------------
-
-
-def test_numbers_are_described_as_people_write_them(marked, capsys):
-    (marked / "t.csv").write_text("a,b,c\n44292.2,7043540,0.25\n886149,1,17\n")
-    out = run(capsys, "data", "describe", "t.csv").out
-    assert all(span in out for span in ("44,292.2 to 886,149", "1 to 7,043,540", "0.25 to 17"))
-    np.save(marked / "t.npy", np.array([[0.5, 7043540.0]]))
-    assert "0.5 to 7,043,540" in run(capsys, "data", "describe", "t.npy").out
-
-
-@pytest.mark.parametrize("name", ["t.parquet", "t.jsonl", "t.csv"])
-def test_dates_are_described_as_such_in_every_format(name, marked, capsys):
-    polars = pytest.importorskip("polars")
-    frame = polars.DataFrame({"day": ["2024-01-31", "2024-03-01"], "word": ["x", "y"]})
-    {"t.parquet": frame.write_parquet, "t.jsonl": frame.write_ndjson, "t.csv": frame.write_csv}[name](name)
-
-    def described(*options):
-        found = json.loads(run(capsys, "data", "describe", name, "--json", *options).out)["columns"]
-        return {column["name"]: column["kind"] for column in found}, found[0].get("max")
-
-    assert described() == ({"day": "date", "word": "text"}, "2024-03-01")
-    assert described("--discrete", "day") == ({"day": "text", "word": "text"}, None)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import shlex
 
 import numpy as np
 import polars as pl
@@ -59,11 +58,6 @@ def classifier():
 # -- by label ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("text", ["yes", "yes=", "=", "yes=x", "yes=-1", "yes=nan", "yes=inf", "yes=1,no"])
-def test_what_is_no_list_by_label(text, here, capsys):
-    assert "--class-weight: must be" in refused(capsys, *TRAIN, "--class-weight", text)
-
-
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_weights_and_margins_by_label(here, capsys, estimator):
     by_label = ["--class-weight", "yes=5,no=0.5", "--margin", "yes=1", "--drop", "w"]
@@ -83,30 +77,11 @@ def test_weights_and_margins_by_label(here, capsys, estimator):
     assert "Trained with" not in run(capsys, "evaluate", "m.votron", "rare.csv")
 
 
-@pytest.mark.parametrize(
-    ("names", "typed", "keys"),
-    [
-        (["a,b", 'c "d" = e'], '"a,b"=2,"c ""d"" = e"=1', ["a,b", 'c "d" = e']),
-        (["-1", "2"], "-1=2,2=1", [-1, 2]),
-        (["false", "true"], "False=2,1=1", [False, True]),
-        (["$x", "à b"], "$x=2,à b=1", ["$x", "à b"]),
-    ],
-)
-def test_labels_of_all_kinds(here, capsys, names, typed, keys):
-    write(here / "rare.csv", names)
-    run(capsys, *TRAIN, f"--margin={typed}", "--estimator", "averaged")
-    assert list(classifier().margin) == keys
-    assert list(map(type, classifier().margin)) == list(map(type, keys))
-    assert shlex.split(shlex.join([typed])) == [typed]
-
-
 def test_labels_that_are_none(here, capsys):
     sentence = "--margin must name labels of the data. Got 'yse' instead. Did you mean 'yes'?\n"
     assert refused(capsys, *TRAIN, "--margin", "yse=1") == f"votron train: {sentence}"
     write(here / "rare.csv", ["1", "2"])
-    assert "--class-weight must name numbers, as the labels of the data are. Got 'yes' instead." in refused(
-        capsys, *TRAIN, "--class-weight", "yes=1"
-    )
+    assert "--class-weight must be numbers" in refused(capsys, *TRAIN, "--class-weight", "yes=1")
     assert "Got 1.5 instead" in refused(capsys, *TRAIN, "--class-weight", "1.5=1")
     assert "must be numbers of 0 or more by label" in refused(capsys, *TRAIN, "--class-weight", "1=-2")
     assert "--margin: must be a number or numbers by label such as yes=5,no=0.5. Got 'x'." in refused(
@@ -196,23 +171,6 @@ def test_streams_with_weights(here, capsys, monkeypatch, piped):
 def test_columns_that_are_none(here, capsys, arguments, sentence):
     assert sentence in refused(capsys, *TRAIN, *arguments)
     assert not (here / "m.votron").exists()
-
-
-def test_columns_that_hold_no_weights(here, capsys):
-    write(here / "rare.csv", ["no", "yes"], weights=np.zeros(120))
-    assert "no row is left to train on" in refused(capsys, *TRAIN, "--sample-weight", "w")
-    text = (here / "rare.csv").read_text().replace(",0,", ",x,")
-    (here / "rare.csv").write_text(text)
-    assert "weights must be numbers" in refused(capsys, *TRAIN, "--sample-weight", "w")
-    assert "is for columns of tables" in refused(capsys, "train", "digits", "-o", "d.votron", "--sample-weight", "w")
-
-
-def test_parameters_are_chosen_with_weights(here, capsys):
-    fixed = ["--kernel", "poly", "--degree", "1", "--gamma", "scale", "--epochs", "0.5", "--margin", "0"]
-    run(capsys, *TRAIN, *fixed, "--rule", "vote", "--sample-weight", "w")
-    plain = classifier()
-    run(capsys, *TRAIN, *fixed, "--rule", "vote", "--sample-weight", "w", "--tune")
-    assert classifier().record_.equals(plain.record_)
 
 
 def test_tune_takes_the_weights_that_train_takes(here, capsys):

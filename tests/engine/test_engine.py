@@ -394,9 +394,8 @@ def test_dual_with_a_polynomial_kernel_is_primal_on_its_monomials(degree, d, see
     rng = np.random.default_rng(seed)
     X, codes = rng.integers(-3, 4, (24, d)), rng.integers(0, 2, 24)
     kernel = PolynomialKernel(degree)
-    feature_map = kernel.feature_map(d)
-    weights = [round(s * s) for s in feature_map.scales]
-    phi = [[math.prod(row[k] for k in chosen) for chosen in feature_map.monomials] for row in X.tolist()]
+    monomials, weights = zip(*oracle.monomials(d, degree), strict=True)
+    phi = [[math.prod(row[k] for k in chosen) for chosen in monomials] for row in X.tolist()]
     problem = Problem(kernel, X, codes, n_steps=60)
     record = problem.train(how)
     expected = _primal(phi, weights, 1 - 2 * codes, oracle.present(problem.order, 60))
@@ -410,12 +409,10 @@ def test_dual_with_the_conjunction_kernel_is_primal_on_all_conjunctions(d, seed,
     X, codes = rng.integers(0, 2, (30, d)), rng.integers(0, 3, 30)
     problem = Problem(ConjunctionKernel(), X, codes, n_steps=75, n_vectors=3)
     record = problem.train(how)
-    phi = ConjunctionKernel().feature_map(d)(X)
+    phi = oracle.conjunctions(X)
     assert_equal(replace(problem, kernel=LinearKernel(), X=phi).train(other), record)
     for c in range(3):
-        expected = _primal(
-            phi.astype(int).tolist(), [1] * 2**d, np.where(codes == c, 1, -1), oracle.present(range(30), 75)
-        )
+        expected = _primal(phi.tolist(), [1] * 2**d, np.where(codes == c, 1, -1), oracle.present(range(30), 75))
         mine = record.vector == c
         found = zip(record.time[mine].tolist(), record.score[mine].tolist(), record.norm2[mine].tolist(), strict=True)
         assert list(found) == expected

@@ -13,7 +13,6 @@ from sklearn.datasets import load_digits
 
 from votron import (
     AveragedPerceptronClassifier,
-    KernelAdatronClassifier,
     VotedPerceptronClassifier,
     explain,
     table_classifier,
@@ -83,16 +82,6 @@ def test_a_column_of_words_is_one_column():
     assert found["Beak Length (mm)"].name == "Beak Length (mm) = 39.1"
 
 
-def test_sparse_rows_have_the_same_effects():
-    X = np.array([[0.0, 2.0, 1.0], [1.0, 0.0, 3.0], [2.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
-    model = VotedPerceptronClassifier(gamma=0.5, random_state=0).fit(X, ["a", "b", "b", "a"])
-    dense, sparse = (model.explain(rows[:2], feature_names=["p", "q", "r"]) for rows in (X, sp.csr_matrix(X)))
-    for one, other in zip(dense, sparse, strict=True):
-        assert {each.name: each.change for each in one.columns} == pytest.approx(
-            {each.name: each.change for each in other.columns}
-        )
-
-
 def test_kernel_values_in_a_frame_are_no_columns():
     numbers = X.select_dtypes("number").dropna().to_numpy()[:30]
     values = pd.DataFrame(numbers @ numbers.T, columns=[f"row {i}" for i in range(30)])
@@ -100,17 +89,6 @@ def test_kernel_values_in_a_frame_are_no_columns():
     (why,) = model.explain(values[:1])
     assert why.columns == ()
     assert why.examples.largest
-
-
-def test_the_column_that_matters_is_named_first_by_all_kernel_classifiers():
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame(rng.normal(size=(200, 3)), columns=["first", "matters", "last"])
-    labels = np.where(frame["matters"] > 0, "up", "down")
-    for model in (VotedPerceptronClassifier(random_state=0), KernelAdatronClassifier(kernel="rbf", C=1.0)):
-        far = frame[(frame["matters"].abs() > 1)][:10]
-        for why in model.fit(frame, labels).explain(far):
-            assert why.columns[0].column == "matters"
-            assert why.columns[0].change > 0
 
 
 def test_linear_models_and_rows_without_names_have_none():

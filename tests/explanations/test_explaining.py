@@ -10,9 +10,7 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_digits, load_iris
-from sklearn.feature_extraction.text import HashingVectorizer, TfidfVectorizer
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from strategies import thorough
 
 from votron import (
@@ -235,11 +233,6 @@ def test_what_cannot_be_explained_is_refused(arguments):
         model.explain(iris[0][:1], **arguments)
 
 
-def test_only_classifiers_of_votron_are_explained():
-    with pytest.raises(VotronError, match=r"can be explained. Got an object of type StandardScaler instead"):
-        explain(StandardScaler(), X)
-
-
 # -- names -------------------------------------------------------------------------------------------------------------
 
 DAYS = pl.DataFrame(
@@ -266,15 +259,6 @@ def test_tables_are_explained_by_the_names_of_columns_in_their_own_units():
     examples = {term.index: term.about for term in why.examples.largest}
     assert all(about.startswith(("Outlook = ", "Temp ")) for about in examples.values())
     assert all(f"Outlook = {days['Outlook'][row]}" in about for row, about in examples.items())
-
-
-@pytest.mark.parametrize("hashed", [False, True])
-def test_texts_are_explained_by_words(hashed):
-    words = HashingVectorizer(n_features=64, token_pattern=r"\w+") if hashed else TfidfVectorizer(token_pattern=r"\w+")
-    model = make_pipeline(words, AveragedPerceptronClassifier(random_state=0)).fit(DAYS["Mail"].to_list(), PLAY)
-    (why,) = explain(model, ["b c"])
-    assert {term.name for term in why.features.largest} == {"b", "c"}
-    assert why.features.score == pytest.approx(why.score)
 
 
 def test_features_that_are_not_named_are_numbered():
@@ -398,14 +382,4 @@ def test_pictures_show_terms_and_images(params):
     assert len(pixels.images) == 2
     with pytest.raises(VotronError, match="There are 2 rows to draw"):
         model.explain(X[:2]).plot()
-    plt.close("all")
-
-
-def test_pictures_of_tables_have_bars_of_features():
-    from matplotlib import pyplot as plt
-
-    days = DAYS.drop("Mail")
-    model = make_pipeline(tabular_encoder(days), AveragedPerceptronClassifier(random_state=0)).fit(days, PLAY)
-    ax = explain(model, days[:1]).plot()
-    assert {label.get_text() for label in ax.get_yticklabels()} <= {"Outlook=Rainy", "Temp = 55"}
     plt.close("all")

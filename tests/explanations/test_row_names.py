@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
-from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -42,14 +41,11 @@ def called(model, frame, i=0):
     "fitted",
     [
         lambda: voted().fit(NUMBERS, y),
-        lambda: voted().fit(NUMBERS, y.tolist()),
         lambda: voted(kernel="linear", rule="average").fit(NUMBERS, y.to_numpy()),
         lambda: KernelAdatronClassifier(kernel="rbf", C=1.0).fit(NUMBERS, y),
         lambda: VotedPerceptronClassifierCV(kernels=["rbf"], epochs=2, cv=2, random_state=0).fit(NUMBERS, y),
         lambda: make_pipeline(StandardScaler(), voted()).fit(NUMBERS, y),
-        lambda: make_pipeline(StandardScaler().set_output(transform="pandas"), voted()).fit(NUMBERS, y.tolist()),
         lambda: table_classifier(X, voted()).fit(X, y.tolist()),
-        lambda: table_classifier(X, voted()).fit(X, y.reset_index(drop=True)),
         lambda: table_classifier(X, voted()).fit(X, y).with_rule("last"),
         lambda: table_classifier(X, voted()).fit(X, y).compact(),
     ],
@@ -88,13 +84,11 @@ def test_an_index_that_counts_from_0_is_the_position_and_is_not_kept(index, tmp_
     [
         (pd.Index([f"bird {i}" for i in range(len(TABLE))]), [f"bird {i}" for i in range(len(TABLE))]),
         (DAYS, DAYS.strftime("%Y-%m-%d")),
-        (pd.date_range("2024-01-01 09:30", periods=len(TABLE), freq="h"), None),
         (pd.date_range("2024-01-01", periods=len(TABLE), tz="UTC"), None),
         (pd.MultiIndex.from_arrays([["a"] * len(TABLE), range(len(TABLE))]), [f"a, {i}" for i in range(len(TABLE))]),
         (pd.Index(["twice"] * len(TABLE)), ["twice"] * len(TABLE)),
-        (pd.Index(np.arange(len(TABLE)) / 2), None),
     ],
-    ids=["texts", "days", "hours", "zone", "levels", "not unique", "fractions"],
+    ids=["texts", "days", "zone", "levels", "not unique"],
 )
 def test_labels_of_every_kind(index, names, tmp_path):
     frame = NUMBERS.set_axis(index)
@@ -107,23 +101,6 @@ def test_labels_of_every_kind(index, names, tmp_path):
     model.save(tmp_path / "m.votron")
     for each in (load(tmp_path / "m.votron"), pickle.loads(pickle.dumps(model))):
         assert called(each, frame) == (name, others)
-
-
-def test_of_arrays_the_index_of_the_labels_serves_and_frames_come_first():
-    assert called(voted().fit(NUMBERS.to_numpy(), y), NUMBERS.to_numpy())[0] == "row 0"
-    model = voted().fit(NUMBERS.to_numpy(), y)
-    assert set(model.row_names_.values()) <= {f"index {label}" for label in TABLE.index}
-    plain = NUMBERS.reset_index(drop=True)
-    assert not hasattr(voted().fit(plain, y), "row_names_")
-    assert not hasattr(table_classifier(plain, voted()).fit(plain, y)[-1], "row_names_")
-
-
-def test_texts_in_a_series_have_its_index():
-    texts = pd.Series(["rain wind", "sun day", "wind", "day", "rain", "sun"], index=list("abcdef"))
-    model = make_pipeline(TfidfVectorizer(), voted(kernel="linear")).fit(texts, pd.Series(list("nynyny"), texts.index))
-    name, others = called(model, texts)
-    assert name == "a"
-    assert set(others.values()) <= set("abcdef")
 
 
 def test_rows_of_weight_0_do_not_shift_names():

@@ -363,17 +363,6 @@ def test_columns_may_have_any_name_but_that_of_an_output():
         assert label.tolist() == model.predict(renamed).tolist()
 
 
-def test_tables_with_missing_values():
-    frame, y = table(pd)
-    frame.loc[3, "income"], frame.loc[4, "city of birth"] = None, None
-    model = make_pipeline(tabular_encoder(frame), SimpleImputer(), paper_averaged(random_state=0))
-    model.fit(frame, y)
-    inputs = inputs_of(frame)
-    inputs["city of birth"][4, 0] = ""
-    assert np.isnan(inputs["income"][3, 0])
-    assert_same(model, frame, inputs)
-
-
 @pytest.mark.parametrize("missing", ["mean", "median", "most-frequent"])
 def test_encoders_that_fill_in(missing):
     frame, y = table(pl)

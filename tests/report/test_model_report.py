@@ -403,28 +403,6 @@ def test_without_matplotlib_the_page_has_no_figures(tmp_path, monkeypatch):
 # -- refusals ---------------------------------------------------------------------------------------------------------
 
 
-def test_what_does_not_fit_is_refused(folder, tmp_path, capsys):
-    digits, out = str(folder / "digits.votron"), tmp_path / "page.html"
-
-    def refused(*command):
-        assert main(["report", *map(str, command)]) in (1, 2)
-        assert not out.exists()
-        return capsys.readouterr().err
-
-    assert "there is no folder" in refused(digits, "digits", "-o", tmp_path / "no" / "page.html")
-    assert "is a directory" in refused(digits, "digits", "-o", tmp_path)
-    assert "must be another file than" in refused(digits, "digits", "-o", digits)
-    assert "must hold numbers" in refused(digits, TABLES / "zipcodes.csv", "--label", "state", "-o", out)
-    words = "There must be a column 'Species'"
-    assert words in refused(folder / "penguins.votron", TABLES / "zipcodes.csv", "--label", "state", "-o", out)
-    assert "for models trained with --test FRACTION" in refused(digits, "digits", "--held-out", "-o", out)
-    assert "-o" in refused(digits, "digits")
-    assert "both want standard output" in refused(digits, "digits", "-o", "-", "--json")
-    unlabelled = tmp_path / "rows.csv"
-    unlabelled.write_text("a,b\n1,2\n", encoding="utf-8")
-    assert "votron report:" in refused(folder / "birds.votron", unlabelled, "-o", out)
-
-
 def test_a_file_that_is_there_is_replaced_or_stays(folder, tmp_path, capsys, monkeypatch):
     out = tmp_path / "page.html"
     out.write_text("before", encoding="utf-8")
@@ -460,17 +438,6 @@ def test_python_refuses_what_it_cannot_report(tmp_path):
         with pytest.raises(NotFittedError, match="This AveragedPerceptronClassifier instance is not fitted yet"):
             write_report(unfitted, X, y, tmp_path / "a.html")
     assert not list(tmp_path.iterdir())
-
-
-def test_a_classifier_takes_frames_itself(tmp_path):
-    X, y = load_iris(return_X_y=True, as_frame=True)
-    for estimator in (
-        VotedPerceptronClassifier(random_state=0, epochs=1),
-        AveragedPerceptronClassifier(random_state=0),
-    ):
-        page = page_of(write_report(estimator.fit(X, y), X, y, tmp_path / "a.html"))
-        assert page.row("sepal width (cm)")[1] == "number"
-        assert "sepal width (cm): " in page.words
 
 
 @pytest.mark.parametrize(

@@ -217,11 +217,6 @@ def test_names_of_files_that_are_not_unicode_are_written_with_question_marks(tmp
     assert read_manifest(tmp_path / "m").provenance == {"data": "a?.csv"}
 
 
-def test_a_certificate_is_what_certify_returns(tmp_path):
-    with pytest.raises(VotronError, match="'certificate' of a model"):
-        VOTED.save(tmp_path / "m", certificate={})
-
-
 def test_a_manifest_has_a_limit(tmp_path):
     with pytest.raises(ModelFileError, match=r"This model cannot be saved: .* at most 4,194,304\."):
         VOTED.save(tmp_path / "m", provenance={"x": "x" * 5_000_000})

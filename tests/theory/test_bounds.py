@@ -82,7 +82,6 @@ def test_special_cases_agree():
     assert b.sparsity_bound(1.0, 0.3) == 11
     assert b.voted_bound(99, 1.0, 0.5, 0.25) == b.leave_one_out_bound(b.inseparable_bound(1.0, 0.5, 0.25), 99)
     assert b.leave_one_out_bound(7, 69) == 2 * b.leave_one_out_bound(7, 69, deterministic=False) == 0.2
-    assert one_pass_bound(10, 100, 0.05, deterministic=True) == 2 * one_pass_bound(10, 100, 0.05)
     assert b.margin_bound(1000, 2.0, 0.5, 0.05) == b.compression_bound(1000, 16, 0.05)
 
 

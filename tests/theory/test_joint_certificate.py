@@ -49,7 +49,6 @@ def test_a_margin_stretches_the_bounds_on_updates(digits, n_classes, tmp_path):
     (fails,) = bound(found, "Vapnik & Chervonenkis", LAST).failing
     assert (fails.name, fails.change) == ("τ = 0", "margin=0")
     assert not bound(found, "Graepel et al. (7)", LAST).failing
-    assert certify(model.set_params(margin=0.0), X, y, comparators=()).tau == 0.5  # as it was trained
     model.save(tmp_path / "m.votron")
     assert certify(load(tmp_path / "m.votron"), X, y, comparators=()).tau == 0.5
 
@@ -160,8 +159,6 @@ def test_classes_that_are_told_apart_need_not_each_be_divided_from_the_rest():
 def test_what_does_not_hold_of_classes_together_is_said(digits):
     X, y = digits
     found = certify(joint(epochs=1, average=True).fit(X, y), X, y)
-    text = " ".join(found.describe(verbose=True).split())
-    assert "Classes were trained together" in text
     for each in found.bounds:
         if each.name == "PAC margin" or each.predictor not in ("", LAST, AVERAGE):
             assert not each.applies

@@ -251,7 +251,7 @@ class Alive(NamedTuple):
 
 
 class Tallies(NamedTuple):
-    """What vectors leave behind when they die; without rows where it is not wanted."""
+    """Sums over the vectors that have died; without rows where they are not needed."""
 
     votes: Floats
     sums: Floats

@@ -41,10 +41,10 @@ LANES = 8
 """Classes come in groups of this many: 64 bytes of weights, a cache line."""
 _WIDE = 32
 _SOON = 4
-"""How many rows ahead of the one being read memory is asked for."""
+"""Rows that are prefetched ahead of the one being read."""
 _LINE = 64
 _AHEAD = 256
-"""How many values ahead of the one being read."""
+"""Values that are prefetched ahead of the one being read."""
 _ONE, _TWO, _THREE, _FOUR, _EIGHT = (np.uint64(n) for n in (1, 2, 3, 4, 8))  # no test for negative places
 
 

@@ -2,10 +2,10 @@
 
 A **panel** holds W rows of a block, group by group: ``panel[g * W + r]`` is feature group g of row r. A group is one
 feature of real data, two neighbouring ones of 16-bit integers (a pair), or four of bytes (a quad); integer groups fill
-an int32. What kind they are is told by the type of the panels:
+an int32. The type of the panels says which:
 
 =======  ===========================================================================================================
-int8     quads: values from 0 to 255, the panel's shifted down by 128 to be signed, as the instruction wants one side;
+int8     quads: values from 0 to 255, the panel's shifted down by 128, since the instruction needs one signed side;
          128 Σ w, which the support vector brings along as its ``offset``, shifts the sum back
 int16    pairs
 float32  one feature, added by a fused multiplication and addition
@@ -47,11 +47,11 @@ from votron._loops._llvm import (
 BLOCK_MULTIPLE = 64
 """Block widths are padded to a multiple of this, which every panel width divides."""
 QUAD_SHIFT = 128
-"""What is taken off the values of a panel of quads."""
+"""The amount subtracted from the values of a panel of quads."""
 
 
 class Shape(NamedTuple):
-    """How wide panels are, and how many support vectors go together, so that registers are filled and none spills."""
+    """The width of panels and the number of support vectors at a time, so that registers are filled and none spills."""
 
     lanes: int
     list_width: int
@@ -142,7 +142,7 @@ _STEPS = {
 
 
 class _Code:
-    """What both intrinsics begin with: the data of their arrays, and the kind of the panels."""
+    """The common beginning of both intrinsics: the data of their arrays, and the kind of the panels."""
 
     def __init__(self, context, builder, signature, arguments, panels):
         self.context, self.builder, self.signature, self.arguments = context, builder, signature, arguments

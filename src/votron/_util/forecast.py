@@ -1,10 +1,10 @@
 """How long training still takes, by a model of its cost that is fitted while it runs.
 
-A row that is visited has to hear of every mistake since its last visit. So the step at time t costs a + b·(M(t) −
-M(t − n)), where M counts mistakes and a pass has n rows: more and more during the first pass, then as much as a
-pass has mistakes. For weight vectors b is about 0. Both follow from the times measured so far. M goes on as a power
-of t, whose exponent is what the last doubling of t shows, near 1 on noisy data; the range is what other exponents
-near it give.
+When a row is visited, the mistakes since its last visit are added to its scores. So the step at time t costs
+a + b·(M(t) − M(t − n)), where M counts mistakes and a pass has n rows: more and more during the first pass, then as
+much as a pass has mistakes. For weight vectors b is about 0. Both follow from the times measured so far. M goes on as
+a power of t, whose exponent is what the last doubling of t shows, near 1 on noisy data; the range is what nearby
+exponents give.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Sequence
 
 import numpy as np
+from scipy.optimize import nnls
 
 from votron._util.types import Floats
 
@@ -29,10 +30,7 @@ _LOWER, _HIGHER = 0.15, 0.1
 """How far the exponent may be off."""
 _UNEVEN = 0.1
 """How far the speed may be off."""
-_AS_WELL = 1.3
-"""Up to how many times the least misfit another one is as good."""
 _GRID = 200
-_TINY = 1e-300
 
 Moment = tuple[float, int, int]
 """Seconds since the start, steps done, mistakes so far."""
@@ -46,15 +44,17 @@ def seconds_left(moments: Sequence[Moment], n_rows: int, n_steps: int) -> tuple[
     now = steps[-1]
     half = float(np.interp(now / 2, steps, mistakes))
     exponent = math.log2(mistakes[-1] / half) if half > 0 else 1.0
-    spent = _work(steps, mistakes, steps, n_rows)
-    prices = _prices(np.diff(seconds), np.diff(steps), np.diff(spent))
+    costs = np.diff(np.stack([steps, _work(steps, mistakes, steps, n_rows)], axis=1), axis=0)
+    weight = np.arange(1, len(costs) + 1)  # the latest count most
+    scale = np.maximum(costs.max(axis=0), 1.0)
+    prices = nnls(costs / scale * weight[:, None], np.diff(seconds) * weight)[0] / scale
     ahead = np.linspace(now, max(now, n_steps), _GRID)
     found = []
     for power in (exponent - _LOWER, min(max(exponent, 1.0), exponent + _HIGHER)):
         later = mistakes[-1] * (ahead / now) ** max(0.0, power)
         all_steps, all_mistakes = np.append(steps, ahead[1:]), np.append(mistakes, later[1:])
         start, end = _work(all_steps, all_mistakes, ahead[[0, -1]], n_rows)
-        found += [float(a * (ahead[-1] - now) + b * (end - start)) for a, b in prices]
+        found.append(float(prices @ [ahead[-1] - now, end - start]))
     return (1 - _UNEVEN) * min(found), (1 + _UNEVEN) * max(found)
 
 
@@ -63,22 +63,6 @@ def _work(steps: Floats, mistakes: Floats, at: Floats, n_rows: int) -> Floats:
     steps, mistakes = np.append(0.0, steps), np.append(mistakes[0], mistakes)
     total = np.append(0.0, np.cumsum(np.diff(steps) * (mistakes[1:] + mistakes[:-1]) / 2))
     return np.asarray(np.interp(at, steps, total) - np.interp(at - n_rows, steps, total, left=0.0))
-
-
-def _prices(seconds: Floats, steps: Floats, work: Floats) -> list[Floats]:
-    """Return what a step and what a unit of work may take, in seconds, neither below 0: all that fits about as well.
-
-    Least squares in which the latest count most, with both, with steps alone, with work alone: early on these are hard
-    to tell from each other, and forecasts by them are far apart.
-    """
-    weight = np.arange(1, len(seconds) + 1) / len(seconds)
-    A, y = np.stack([steps, work], axis=1) * weight[:, None], seconds * weight
-    scale = np.maximum(A.max(axis=0), _TINY)
-    A /= scale
-    alone = A.T @ y / np.maximum((A * A).sum(axis=0), _TINY)
-    found = [each for each in (np.linalg.lstsq(A, y, rcond=None)[0], *np.diag(alone)) if (each >= 0).all()]
-    misfit = [float(np.sum((y - A @ each) ** 2)) for each in found]
-    return [each / scale for each, much in zip(found, misfit, strict=True) if much <= _AS_WELL * min(misfit) + _TINY]
 
 
 class Forecast:

@@ -1,4 +1,4 @@
-"""Data frames of pandas and polars, told apart without importing either library."""
+"""Data frames of pandas and polars, distinguished without importing either library."""
 
 from __future__ import annotations
 

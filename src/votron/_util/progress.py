@@ -10,8 +10,6 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Self, TextIO
 
-__all__ = ["Progress", "counting"]
-
 _REDRAW_SECONDS = 0.1
 _LINE_SECONDS = 5.0
 _LINE_SHARE = 0.1
@@ -136,7 +134,7 @@ class Progress:
 def counting(
     total: int, things: str, *, label: str = "Training", enabled: bool = True, stream: TextIO | None = None
 ) -> Iterator[Callable[[int], None]]:
-    """Show how many of a few large things are done; yield what is told so."""
+    """Show how many of a few large things are done; yield a function to report their number."""
     with Progress(total, enabled, stream, label, erase=True) as progress:
         yield lambda done: progress.update(done, f"{done} of {total} {things}")
 

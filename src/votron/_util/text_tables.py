@@ -42,7 +42,7 @@ def as_csv(rows: Iterable[Iterable[object]]) -> str:
 
 
 def wants_colour(stream: TextIO) -> bool:
-    """Tell whether this is a terminal whose user has not asked for plain text."""
+    """Tell whether this is a terminal that shows colours."""
     return (
         stream.isatty()
         and not os.environ.get("NO_COLOR")

@@ -135,7 +135,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             status = votron.main(arguments, prog_name="votron", standalone_mode=False, obj=obj)
             sys.stdout.flush()
         return int(status or 0)
-    except BrokenPipeError:  # nobody reads on, as after `votron ... | head`
+    except (BrokenPipeError, SystemExit):  # nobody reads on, as after `votron ... | head`
         discard_stdout()
         return 1
     except BaseException as error:

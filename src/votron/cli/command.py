@@ -107,7 +107,7 @@ class Command(click.Command):
         """Return the error with the option that it is about in front."""
         name = {"as_text": "discrete"}.get(error.parameter or "", error.parameter)
         for param in self.params:
-            if isinstance(param, Option) and param.name == name:
+            if isinstance(param, Option) and param.name in (name, f"{name}s"):
                 message = re.sub(r"^The '\w+' (parameter )?of \w+ ", "", str(error))
                 kind = click.UsageError if param.into == "params" else Failed
                 return kind(f"{name_of(param)}: {message}")

@@ -84,7 +84,7 @@ def fetch(name: str, out: Output) -> None:
 @options.drop_unlabelled
 @options.n_features
 @options.other_data
-@options.missing("keep", "drop", help="Rows with missing values: keep or drop them (default: keep).")
+@options.missing("keep", "drop", default="keep")
 @options.discrete(group="Reading data")
 def convert(
     data: str, to_file: str, to: str | None, label: str | None, reading: Params, table: Params, out: Output
@@ -165,20 +165,33 @@ def _described(found: Params, verbose: bool) -> str:
         head |= {} if found["min"] is None else {"range": _range(found)}
         shape = found["image_shape"]
         head |= {"images": " x ".join(map(str, shape)) + " pixels"} if shape else {}
-    columns, classes = found.get("columns"), found["classes"]
+    columns = [
+        [
+            _short(each["name"]),
+            each["kind"],
+            f"{each['missing']:,}" if each["missing"] else "",
+            f"{each['distinct']:,}",
+            _range(each),
+        ]
+        for each in found.get("columns", ())
+    ]
+    of = "class" if found["label"] is None else f"class ({found['label']})"
+    classes = [
+        [_short(each["label"]), f"{each['count']:,}", percent(each["count"] / found["rows"])]
+        for each in found["classes"] or ()
+    ]
     parts = [pairs(head)]
-    parts += [_columns(columns, len(columns) if verbose else _COLUMNS)] if columns else []
-    parts += [_classes(classes, found["label"], len(classes) if verbose else _CLASSES)] if classes else []
+    if columns:
+        head_of_columns = ["column", "kind", "missing", "distinct", "range or values"]
+        parts.append(_first(head_of_columns, columns, None if verbose else _COLUMNS, left=(0, 1, 4)))
+    if classes:
+        parts.append(_first([of, "rows", "share"], classes, None if verbose else _CLASSES))
     return "\n\n".join(parts)
 
 
-def _columns(columns: Sequence[Params], n: int) -> str:
-    rows = [["column", "kind", "missing", "distinct", "range or values"]]
-    for column in columns[:n]:
-        counts = [f"{column['missing']:,}" if column["missing"] else "", f"{column['distinct']:,}"]
-        rows.append([_short(column["name"]), column["kind"], *counts, _range(column)])
-    more = len(columns) - n
-    return table(rows, left=(0, 1, 4), more=counted(more, "more column") if more > 0 else "")
+def _first(head: list[str], rows: list[list[str]], n: int | None, left: Sequence[int] = (0,)) -> str:
+    more = "" if n is None or len(rows) <= n else counted(len(rows) - n, "more row")
+    return table([head, *rows[:n]], left=left, more=more)
 
 
 def _range(column: Params) -> str:
@@ -187,15 +200,6 @@ def _range(column: Params) -> str:
         return " to ".join(end if isinstance(end, str) else plain_number(end) for end in ends)
     values = [str(value) for value in column.get("values", [])]
     return _short(", ".join(values) + (", ..." if column["distinct"] > len(values) > 0 else ""))
-
-
-def _classes(classes: Sequence[Params], label: str | None, n: int) -> str:
-    total = sum(entry["count"] for entry in classes)
-    rows = [["class" if label is None else f"class ({label})", "rows", "share"]]
-    for entry in classes[:n]:
-        rows.append([_short(entry["label"]), f"{entry['count']:,}", percent(entry["count"] / total)])
-    more = len(classes) - n
-    return table(rows, more=counted(more, "more class", "more classes") if more > 0 else "")
 
 
 def _short(value: object) -> str:

@@ -45,9 +45,7 @@ if TYPE_CHECKING:
 @options.common
 @options.drop_unlabelled
 @options.other_data
-@options.missing(
-    "refuse", "drop", help="Rows with missing values: refuse or drop them (default: as training did, or refuse)."
-)
+@options.missing("refuse", "drop", default="fill in what training did, or refuse")
 def evaluate(
     model: str,
     data: str,

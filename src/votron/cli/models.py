@@ -33,6 +33,7 @@ from votron.cli.reading import (
     WeightColumn,
     base_name,
     hold_out,
+    label_kind,
     labelled_rows,
     left_out,
     missing_by_column,
@@ -205,11 +206,6 @@ def columns_of(model: Estimator) -> dict[str, str] | None:
 
     encoder = encoder_of(model)
     return None if encoder is None else encoder.column_kinds_
-
-
-def label_kind(classes: Array) -> str:
-    """Return of which kind labels are, as `votron.data.read_examples` takes it."""
-    return {"U": "text", "b": "truth"}.get(classes.dtype.kind, "number")
 
 
 def labelled_batches(path: str, options: Params, out: Output) -> Iterator[Examples]:

@@ -86,34 +86,24 @@ class Values(click.ParamType):  # type: ignore[type-arg]
         return found or self.fail(f"must be values separated by commas. Got {value!r}.", param, ctx)
 
 
-class Size(click.ParamType):  # type: ignore[type-arg]
-    """A number of bytes, such as 2GB."""
+def _size(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
+    """Return a number of bytes, such as 2GB."""
+    from votron._util.resources import parse_memory_limit
 
-    name = "size"
-
-    def convert(self, value: object, param: _Parameter, ctx: _Context) -> int:
-        """Return the number."""
-        from votron._util.resources import parse_memory_limit
-
-        try:
-            return parse_memory_limit(int(str(value)) if str(value).isdecimal() else str(value))
-        except VotronError:
-            return self.fail(f"must be a size such as 500MB or 2GB. Got {value!r}.", param, ctx)
+    try:
+        return None if value is None else parse_memory_limit(int(value) if value.isdecimal() else value)
+    except VotronError:
+        raise click.BadParameter(f"must be a size such as 500MB or 2GB. Got {value!r}.", ctx, param) from None
 
 
-class HeightWidth(click.ParamType):  # type: ignore[type-arg]
-    """Height and width, such as 28x28."""
-
-    name = "size"
-
-    def convert(self, value: object, param: _Parameter, ctx: _Context) -> tuple[int, int]:
-        """Return both numbers."""
-        if isinstance(value, tuple):
-            return value
-        height, _, width = str(value).lower().partition("x")
-        if not height.isdecimal() or not width.isdecimal() or not int(height) * int(width):
-            self.fail(f"must be height and width, such as 28x28. Got {value!r}.", param, ctx)
-        return int(height), int(width)
+def _height_width(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[int, int] | None:
+    """Return height and width, such as 28x28."""
+    if value is None:
+        return None
+    height, _, width = value.lower().partition("x")
+    if not (height + width).isdecimal() or not int(height or 0) * int(width or 0):
+        raise click.BadParameter(f"must be height and width, such as 28x28. Got {value!r}.", ctx, param)
+    return int(height), int(width)
 
 
 def _tab(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
@@ -142,44 +132,28 @@ quiet = flag("--quiet", "Print no progress and no remarks on standard error.", i
 common = grouped(flag("--json as_json", "Print JSON instead of text.", into="out"), quiet)
 verbose = flag("--verbose", "Print everything there is to say.", into="out")
 confidence = option("--confidence", "P", "Level of the intervals (default: 0.95).", FRACTION, default=0.95)
+batch = partial(option, "--batch", "SIZE", "Bytes of a batch (default: 16MB).", callback=_size)
 folds = option("--folds", "N", "Number of folds (default: 5).", click.IntRange(min=2), default=5)
 seed = option("--random-state", "N", "Seed (default: 0).", SEED, default=0)
+max_rows = option(
+    "--max-rows", "N", "Draw this many rows at most (default: 20000).", click.IntRange(min=4), default=20_000
+)
 sample_weight = partial(option, "--sample-weight", "COL")
-held_out = flag(
-    "--held-out", "Take only the rows that `votron train --test FRACTION` held out; DATA is the training data."
-)
-threshold = option(
-    "--threshold", "P", "With two classes: predict the second where its probability is at least P.", FRACTION
-)
+held_out = flag("--held-out", "Take only the rows that `votron train --test FRACTION` held out of DATA.")
+threshold = option("--threshold", "P", "Predict the second of two classes from this probability on.", FRACTION)
 rule = grouped(
     option("--rule", "NAME", "Use this rule of a voted model: vote, average, last, random, pocket or holdout."),
     flag("--normalize-vectors", "With --rule: divide each vector by its length first."),
 )
-max_rows = option(
-    "--max-rows",
-    "N",
-    "Use at most this many rows, drawn at random (default: 20000).",
-    click.IntRange(min=4),
-    default=20_000,
-)
-SCORES = {
-    "accuracy": "accuracy",
-    "balanced_accuracy": "balanced_accuracy",
-    "f1": "f1_macro",
-    "f1_macro": "f1_macro",
-    "auc": "roc_auc",
-    "roc_auc": "roc_auc",
-    "log_loss": "neg_log_loss",
-    "neg_log_loss": "neg_log_loss",
-}
-"""Names of scores, and what scikit-learn calls them."""
+SCORES = {"f1": "f1_macro", "auc": "roc_auc", "log_loss": "neg_log_loss"}
+"""Short names of scores, and what scikit-learn calls them."""
 score = option(
     "--score",
     "NAME",
-    "Score to choose by: accuracy, balanced_accuracy, f1, auc or log_loss (default: accuracy).",
-    click.Choice(list(SCORES)),
+    "Score: accuracy, balanced_accuracy, f1, auc or log_loss (default: accuracy).",
+    click.Choice(["accuracy", "balanced_accuracy", *SCORES, *SCORES.values()]),
     default="accuracy",
-    callback=lambda ctx, param, name: SCORES[name],
+    callback=lambda ctx, param, name: SCORES.get(name, name),
 )
 
 
@@ -193,56 +167,38 @@ def figure(help: str, name: str = "--figure") -> Decorator:
 
 _read = partial(option, group="Reading data", into="reading")
 _is = partial(flag, default=None, group="Reading data", into="reading")
+_CATEGORIES = "Treat numbers in a column, or the label, as categories, such as postcodes; repeatable."
+discrete = partial(option, "--discrete", "COL", _CATEGORIES, multiple=True, into="table")
 drop_unlabelled = _is("--drop-unlabelled", "Leave out rows without a label.")
 n_features = _read("--features n_features", "N", "svmlight: number of features (default: as many as occur).", COUNT)
-discrete = partial(
-    option,
-    "--discrete",
-    "COL",
-    "Treat numbers in a column, or the label, as categories, such as postcodes; repeatable.",
-    multiple=True,
-    into="table",
-)
 _format = _read("--format", "NAME", "Format of the data, such as csv or parquet (default: by name and content).")
 _drop = _read("--drop", "COL", "Leave out a column; repeatable.", multiple=True)
 _how = (
-    _read(
-        "--na-values",
-        "TEXT",
-        "Another missing-value marker, beside empty, NA, NaN, null, ? and the like; repeatable.",
-        multiple=True,
-    ),
+    _read("--na-values", "TEXT", "Missing-value marker beside empty, NA, NaN, null and ?; repeatable.", multiple=True),
     _is("--only-na-values", "Only empty fields and --na-values mark missing values."),
     _is("--zero-based", "svmlight: features are numbered from 0."),
-    _read("--max-expanded max_bytes", "SIZE", "Largest size of compressed input, expanded (default: 4GiB).", Size()),
-    _read(
-        "--part",
-        "NAME",
-        "Part of digits, mnist or fashion: train or test (default: train).",
-        click.Choice(["train", "test"]),
-    ),
+    _read("--max-expanded max_bytes", "SIZE", "Most that compressed input expands to (default: 4GiB).", callback=_size),
+    _read("--part", "NAME", "Part of digits, mnist or fashion (default: train).", click.Choice(["train", "test"])),
     _read("--encoding", "NAME", "Encoding of text files, such as latin-1 (default: utf-8)."),
     switch("header", "Whether the first line of CSV names the columns.", group="Reading data", into="reading"),
     _read("--delimiter", "C", "Character between CSV fields (default: detected).", callback=_tab),
     _read("--quote", "C", "Character around CSV fields; '' for none (default: detected)."),
     _read("--decimal", "C", "Decimal mark of CSV, . or , (default: as each column shows)."),
     _is("--rgb", "Read images in colour instead of grey."),
-    _read("--resize", "HxW", "Resize images to this height and width.", HeightWidth()),
+    _read("--resize", "HxW", "Resize images to this height and width.", callback=_height_width),
 )
 
 
-def missing(*choices: str, help: str) -> Decorator:
-    """Return the option that says what happens to missing values."""
-    return _read("--missing", "HOW", help, click.Choice(choices))
+def missing(*choices: str, default: str = "refuse") -> Decorator:
+    """Return the option that says what happens to rows with missing values."""
+    names = ", ".join(choices[:-1]) + f" or {choices[-1]}"
+    return _read("--missing", "HOW", f"Missing values: {names} (default: {default}).", click.Choice(choices))
 
 
 training_data = grouped(
     _format,
     _drop,
-    missing(
-        *("refuse", "drop", "mean", "median", "most-frequent"),
-        help="Missing values: refuse, drop the rows, or fill in mean, median or most-frequent value (default: refuse).",
-    ),
+    missing("refuse", "drop", "mean", "median", "most-frequent"),
     drop_unlabelled,
     n_features,
     *_how,
@@ -255,29 +211,23 @@ other_data = grouped(_format, _drop, *_how)
 # -- tables -----------------------------------------------------------------------------------------------------------
 
 _encode = partial(option, group="Tables", into="table")
+_SCALINGS = ["keep", "standard", "robust", "minmax", "maxabs"]
+_SCALE = f"Scale numbers: {', '.join(_SCALINGS)} (default: standard; winnow: keep)."
 tables = grouped(
-    _encode(
-        "--numeric",
-        "HOW",
-        "Scale numbers: keep (not at all), standard (to unit standard deviation), robust (by quartiles, outliers "
-        "squashed), minmax (to 0 to 1) or maxabs (default: standard; winnow: keep).",
-        click.Choice(["keep", "standard", "robust", "minmax", "maxabs"]),
-    ),
+    _encode("--numeric", "HOW", _SCALE, click.Choice(_SCALINGS)),
     discrete(group="Tables"),
     _encode("--probabilities", "COL", "A column of numbers from 0 to 1, not scaled; repeatable.", multiple=True),
     _encode("--text", "COL", "A column of text, split into words; repeatable.", multiple=True),
     _encode(
         "--text-features",
         "HOW",
-        "Words become features by tfidf (each word is one), hashing (into 2^18) or auto (tfidf for up to 2^17 words; "
-        "default).",
+        "Features of words: tfidf (each word is one), hashing (into 2^18), or auto (tfidf for up to 2^17; default).",
         click.Choice(["auto", "hashing", "tfidf"]),
     ),
     _encode(
         "--dates",
         "HOW",
-        "Dates become points on circles (cyclic), or a feature for each month, weekday and hour (onehot) (default: "
-        "cyclic; winnow: onehot).",
+        "Dates as points on circles (cyclic) or 0/1 features (onehot) (default: cyclic; winnow: onehot).",
         click.Choice(["cyclic", "onehot"]),
     ),
 )
@@ -288,29 +238,24 @@ tables = grouped(
 _param = partial(option, group="Estimator", into="params")
 _switch = partial(switch, group="Estimator", into="params")
 _NUMBER, _WHOLE = Number(), Number(whole=True)
+_WEIGHTS = Number("balanced", NONE, by_label=True, alone=False)
 
 
 def _numbers(ctx: click.Context, param: click.Parameter, text: str | None) -> list[object] | None:
     return None if text is None else [_NUMBER.convert(part, param, ctx) for part in text.split(",")]
 
 
-class_weight = _param(
-    "--class-weight",
-    "balanced|LABEL=X,...",
-    "Weights of classes: balanced, or by label such as yes=5,no=1 (voted, averaged, adatron).",
-    Number("balanced", NONE, by_label=True, alone=False),
-)
+class_weight = _param("--class-weight", "balanced|LABEL=X,...", "Weights of classes, such as yes=5,no=1.", _WEIGHTS)
 n_jobs = _param("--n-jobs", "N", "Threads (default: all processors).", Number(NONE, whole=True))
-estimator = option(
-    "--estimator",
-    "NAME",
-    "Classifier to train: voted, averaged, adatron, winnow or naive-bayes (default: voted).",
-    click.Choice(ESTIMATORS),
-    default="voted",
-    group="Estimator",
-)
 parameters = grouped(
-    estimator,
+    option(
+        "--estimator",
+        "NAME",
+        "Classifier to train: voted, averaged, adatron, winnow or naive-bayes (default: voted).",
+        click.Choice(ESTIMATORS),
+        default="voted",
+        group="Estimator",
+    ),
     _param(
         "--kernel",
         "NAME",
@@ -318,21 +263,11 @@ parameters = grouped(
         "common); or one from another package (voted, default rbf; adatron, default poly).",
     ),
     _param("--degree", "N", "Degree of the polynomial kernel (default: 3).", _WHOLE),
-    _param(
-        "--gamma",
-        "X|scale|auto",
-        "Factor of the dot product (poly) or of the squared distance (rbf) (default: scale).",
-        Number("scale", "auto"),
-    ),
+    _param("--gamma", "X|scale|auto", "Factor in the kernels poly and rbf (default: scale).", Number("scale", "auto")),
     _param("--coef0", "X", "Constant of the kernels poly and rbf (default: 1).", _NUMBER),
     _switch("normalize-kernel", "Use K(x, z) / √(K(x, x) K(z, z)) (default: off)."),
     _param("--epochs", "X", "Passes over the data, or a fraction of one (default: 10).", Number(NONE)),
-    _param(
-        "--margin",
-        "X|LABEL=X,...",
-        "τ: update where y · score ≤ τ K(x, x) (voted, averaged; default: 0.5).",
-        Number(by_label=True),
-    ),
+    _param("--margin", "X|LABEL=X,...", "τ: update where y · score ≤ τ K(x, x) (default: 0.5).", Number(by_label=True)),
     class_weight,
     _param(
         "--rule",
@@ -342,36 +277,20 @@ parameters = grouped(
     ),
     _switch("normalize-vectors", "Divide each vector by its length before it predicts (voted; default: off)."),
     _switch("shuffle", "Shuffle the rows once, before the first pass (default: on)."),
-    _switch(
-        "early-stopping",
-        "Stop when held-out rows no longer improve, and keep the best moment (voted, averaged; default: off).",
-    ),
-    _param(
-        "--validation-fraction",
-        "X",
-        "Share of the rows held out for --early-stopping and the rules holdout and auto (default: 0.1).",
-        _NUMBER,
-    ),
+    _switch("early-stopping", "voted, averaged: stop when held-out rows no longer improve (default: off)."),
+    _param("--validation-fraction", "X", "Share of held-out rows, for --early-stopping and --rule (0.1).", _NUMBER),
     _param("--random-state", "N", "Seed (default: drawn at random, printed and stored).", SEED),
     n_jobs,
     _param("--memory-limit", "SIZE", "Memory beside the data (voted; default: auto)."),
     _switch("average", "averaged: predict by the mean of all vectors (default: on)."),
     _switch("fit-intercept", "averaged: add a constant feature (default: on)."),
-    _param(
-        "--multiclass",
-        "joint|ovr",
-        "averaged: train several classes together, or each against the rest (default: joint).",
-    ),
+    _param("--multiclass", "joint|ovr", "averaged: classes together, or each against the rest (default: joint)."),
     _param("--C C", "X", "adatron: upper limit of the coefficients, for data that are not separable.", Number(NONE)),
     _param("--tol", "X", "adatron: relative tolerance (default: 0.001).", _NUMBER),
     _param("--max-sweeps", "N", "adatron: most passes (default: 100000).", _WHOLE),
     _param("--promotion", "X", "winnow: factor of promotions, above 1 (default: 2).", _NUMBER),
     _param("--threshold", "X", "winnow: sum of weights that predicts the positive class.", Number(NONE)),
-    _param(
-        "--demotion",
-        "divide|eliminate",
-        "winnow: divide the weights of false positives, or eliminate them (default: divide).",
-    ),
+    _param("--demotion", "divide|eliminate", "winnow: what false positives do to weights (default: divide)."),
     _switch("complement", "winnow: add the negation of each feature (default: off)."),
     _param("--binarize", "X", "winnow, naive-bayes: take values above X for 1, others for 0.", Number(NONE)),
     _param("--alpha", "X", "naive-bayes: additive smoothing (default: 1).", _NUMBER),

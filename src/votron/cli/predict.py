@@ -43,11 +43,7 @@ Column = tuple[str, list[object]]
 @options.label("Column with labels, which is ignored (default: as in training).")
 @options.common
 @options.other_data
-@options.missing(
-    *("refuse", "drop", "blank"),
-    help="Rows with missing values: refuse them, drop them, or leave their labels blank (default: fill in what "
-    "training did, or refuse).",
-)
+@options.missing("refuse", "drop", "blank", default="fill in what training did, or refuse")
 def predict(
     model: str,
     data: str,

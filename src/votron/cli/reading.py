@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ import numpy as np
 
 from votron._util.text import counted, did_you_mean, percent
 from votron._util.types import Array, Estimator, Floats, Index, Label, Params, RowsLike
+from votron.data.examples import convert_labels
 from votron.data.vocabulary import STRATEGIES
 from votron.errors import DataError, VotronError
 
@@ -207,21 +209,15 @@ def hold_out(y: Array, fraction: float, seed: int) -> tuple[Index, Index]:
 # -- labels that were typed -------------------------------------------------------------------------------------------
 
 
-def labels_like(names: list[str], y: Array, option: str) -> list[Label]:
+def label_kind(classes: Array) -> str:
+    """Return of which kind labels are, as `votron.data.read_examples` takes it."""
+    return {"U": "text", "b": "truth"}.get(classes.dtype.kind, "number")
+
+
+def labels_like(names: Sequence[str], y: Array, option: str) -> list[Label]:
     """Return labels that were typed in the type of those in the data."""
-    if y.dtype.kind == "U":
-        return names
-    truth = {"true": True, "1": True, "false": False, "0": False}
-    try:
-        if y.dtype.kind == "b":
-            return [truth[name.lower()] for name in names]
-        numbers = [float(name) for name in names]
-        return [value if (value := y.dtype.type(number).item()) == number else number for number in numbers]
-    except (KeyError, ValueError, OverflowError):
-        kind = "true and false" if y.dtype.kind == "b" else "numbers"
-        raise click.UsageError(
-            f"{option} must name {kind}, as the labels of the data are. Got {','.join(names)!r} instead."
-        ) from None
+    found: list[Label] = convert_labels(np.array(names), label_kind(y), option).tolist()
+    return found
 
 
 def by_label(params: Params, y: Array) -> Params:

@@ -26,18 +26,15 @@ votron evaluate days.votron more-days.csv             # measure its error
 votron predict days.votron tomorrow.csv -o out.csv    # label new rows
 ```
 
-Conventions:
-
 - `-` is standard input or standard output. `--json` prints a single JSON document on standard output and nothing else
-  (`votron predict --json`: one object per line).
-- Progress and remarks go to standard error; progress is shown on a terminal only. `--quiet` suppresses both.
+  (`votron predict --json`: one object per line). Remarks, and progress on a terminal, go to standard error; `--quiet`
+  suppresses both.
 - The exit status is 0 on success, 1 if a command failed, 2 if it was used wrongly, and 130 after Ctrl-C. Errors are a
-  single sentence on standard error.
+  single sentence; with `VOTRON_DEBUG=1`, errors in Votron itself show a traceback.
 - Files are written completely or not at all: an error, Ctrl-C or a crash leaves the old file, or none.
-- Colour is used on terminals, unless `NO_COLOR` is set. With `VOTRON_DEBUG=1` errors in Votron itself show a traceback.
-- Options that are parameters of an estimator have the same names and defaults as in Python; `--memory_limit` works as
-  well as `--memory-limit`. Without `--random-state` a seed is drawn, printed and stored in the model file, so every run
-  can be repeated. `SOURCE_DATE_EPOCH` replaces the date in model files.
+- Options that are parameters of an estimator have the same names and defaults as in Python. Without `--random-state` a
+  seed is drawn, printed and stored in the model file, so every run can be repeated. `SOURCE_DATE_EPOCH` replaces the
+  date in model files. `NO_COLOR` turns colours off.
 - For completion in the shell: `votron completion bash > votron.bash`, then `source votron.bash`.
 """
 

@@ -37,7 +37,7 @@ _LARGE = 2_000_000
 @options.common
 @options.drop_unlabelled
 @options.other_data
-@options.missing("refuse", "drop", help="Rows with missing values: refuse or drop them (default: refuse).")
+@options.missing("refuse", "drop", default="fill in what training did, or refuse")
 @click.pass_obj
 def report(
     command_line: str,

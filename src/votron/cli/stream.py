@@ -15,13 +15,13 @@ import numpy as np
 from votron._util.progress import Progress
 from votron._util.text import counted, rounded_bytes
 from votron._util.types import Array, Estimator, Params
-from votron.cli.models import label_kind
 from votron.cli.reading import (
     base_name,
     behind_encoder,
     by_label,
     encoder_for,
     encoding,
+    label_kind,
     labelled_rows,
     labels_like,
     left_out,

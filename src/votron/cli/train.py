@@ -98,7 +98,7 @@ _stream = "Data larger than memory"
 @options.verbose
 @flag("--stream", "Read and learn batch by batch.", group=_stream)
 @option("--passes", "N", "Passes over the data (default: 1).", options.COUNT, group=_stream)
-@option("--batch", "SIZE", "Bytes of a batch (default: 16MB).", options.Size(), group=_stream)
+@options.batch(group=_stream)
 @option("--classes", "A,B,...", "All labels, if the data come from a pipe.", group=_stream)
 @option(
     "--dask",

@@ -11,7 +11,7 @@ import click
 import numpy as np
 
 from votron._util.frames import plain_labels
-from votron._util.pipelines import classifier_of, weighs_classes
+from votron._util.pipelines import classifier_of, summary_of, weighs_classes
 from votron._util.text import counted, first_of, percent, percent_range, rounded_bytes
 from votron._util.types import Array, Estimator, Params, RowsLike
 from votron.cli.output import Output
@@ -249,22 +249,20 @@ def _by_class(values: str | Mapping[Any, float]) -> str:
 
 def _training_words(estimator: Estimator, seed: int | None) -> dict[str, str]:
     """Return how training went, as far as this classifier tells."""
-    words = {}
-    if hasattr(estimator, "kernel_"):
-        words["kernel"] = repr(estimator.kernel_)
-    if hasattr(estimator, "rule"):
-        length = ", vectors of length 1" if estimator.normalize_vectors else ""
-        words["rule"] = getattr(estimator, "rule_", estimator.rule) + length
+    known, words = summary_of(estimator), {}
+    if "kernel" in known:
+        words["kernel"] = known["kernel"]
+    if "rule" in known:
+        words["rule"] = known["rule"] + (", vectors of length 1" if estimator.normalize_vectors else "")
     if hasattr(estimator, "n_epochs_"):
-        words["epochs"] = f"{estimator.n_epochs_:g}"
-        words["epochs"] += ", the last without a mistake" if getattr(estimator, "converged_", False) else ""
+        words["epochs"] = f"{estimator.n_epochs_:g}" + (", the last without a mistake" if known["converged"] else "")
         if getattr(estimator, "validation_moments_", None) is not None:  # the record ends at the best moment
-            kept = estimator.record_.n_steps / estimator.record_.n_examples
+            kept = known["steps"] / known["examples"]
             words["epochs"] += f"; the model is that of epoch {kept:g}, the best on held-out rows"
-    if hasattr(estimator, "n_mistakes_"):
+    if "mistakes" in known:
         words["mistakes"] = f"{int(estimator.n_mistakes_.sum()):,}"
-    if hasattr(estimator, "support_"):
-        words["support"] = counted(len(estimator.support_), "row")
+    if "support" in known:
+        words["support"] = counted(known["support"], "row")
     seed = getattr(estimator, "random_state", None) if seed is None else seed
     return words | ({} if seed is None else {"random state": str(seed)})
 
@@ -273,25 +271,17 @@ def document(job: Job, trained: Trained, size: int) -> Params:
     """Return the summary for machines."""
     estimator, error = trained.estimator, trained.error
     found: Params = {
+        **summary_of(estimator),
         "model": job.output,
         "bytes": size,
         "estimator": type(estimator).__name__,
         "params": {name: value for name, value in estimator.get_params().items() if name != "verbose"},
         "classes": estimator.classes_,
         "rows": trained.n_rows,
-        "features": int(estimator.n_features_in_),
         "seconds": trained.seconds,
         f"{error.get('on', 'training')}_error": error or None,
         "certificate": None if trained.certificate is None else trained.certificate.to_dict(),
         "provenance": trained.provenance,
     }
     found |= {} if trained.tuning is None else {"tuned": trained.tuning}
-    found |= {} if trained.column is None else {"sample_weight": trained.column.facts}
-    for name in ("n_mistakes_", "n_epochs_", "converged_"):
-        if hasattr(estimator, name):
-            found[name.rstrip("_").removeprefix("n_")] = getattr(estimator, name)
-    if hasattr(estimator, "support_"):
-        found["support"] = len(estimator.support_)
-    if hasattr(estimator, "kernel_"):
-        found["kernel"] = repr(estimator.kernel_)
-    return found
+    return found | ({} if trained.column is None else {"sample_weight": trained.column.facts})

@@ -31,7 +31,7 @@ from votron.cli.reading import (
     rows_to_train_on,
     weight_column,
 )
-from votron.cli.training import Job, Trained, estimator_of, fit
+from votron.cli.training import Job, Trained, fit
 
 LISTS = {"kernel": "kernels", "degree": "degrees", "gamma": "gammas", "margin": "margins", "rule": "rules"}
 """Parameters of the classifier that the search has lists of, and what these are called."""
@@ -109,7 +109,7 @@ def tune(
     is the same search. The table is ordered by `steady`, the score averaged with those of neighbouring epochs, gammas,
     degrees and margins. Other estimators are searched in Python, with scikit-learn's GridSearchCV.
     """
-    _check_lists(lists)
+    _check_kernels(lists)
     how = {"scoring": score, "max_rows": max_rows, "time_limit": max_seconds, "halving": halving, "resume": resume}
     search = _new_search(folds, random_state, out, **how, refit=output is not None, **lists, **params)
     column = weight_column(sample_weight, search)
@@ -202,19 +202,15 @@ def _with_best(model: Estimator) -> Any:
     return model
 
 
-def _check_lists(lists: Mapping[str, Sequence[object]]) -> None:
-    """Refuse values that the classifier refuses, and those that no kernel of the search reads, before the work."""
+def _check_kernels(lists: Mapping[str, Sequence[object]]) -> None:
+    """Refuse values that no kernel of the search reads, before the work."""
     from votron.kernels import KERNELS
 
     kernels = lists.get("kernels", ["rbf"])
     for name, several in LISTS.items():
-        for value in lists.get(several, ()):
-            if not str(value).startswith("scale*"):
-                estimator_of("voted", {name: value} | ({"kernel": "poly"} if name == "degree" else {}))
         readers = [kernel for kernel, cls in KERNELS.items() if name in cls.parameters()]
         if several in lists and readers and not set(readers) & set(kernels):
-            listed = ",".join(map(str, kernels))
-            raise click.UsageError(f"--{several} is not for --kernels {listed}: add --kernels {readers[0]}.")
+            raise click.UsageError(f"--{several} is not for these kernels: add --kernels {readers[0]}.")
 
 
 def _facts(search: Estimator) -> Params:

@@ -33,17 +33,7 @@ _SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
 
 
 class Location:
-    """Where data are: a file, a folder, standard input, or a name that stands for data.
-
-    Attributes
-    ----------
-    location : str
-        As it was given.
-    name : str
-        How messages refer to it, quoted.
-    path : Path or None
-        The file or folder; None for standard input.
-    """
+    """A file, a folder, standard input, or a name that stands for data; ``name`` is how messages refer to it."""
 
     head = b""
     rewindable = True
@@ -59,18 +49,8 @@ class Location:
 class Source(Location):
     """A file, or standard input, to read bytes from.
 
-    Attributes
-    ----------
-    compression : str or None
-        How it is compressed.
-    head : bytes
-        Its first bytes, expanded.
-    rewindable : bool
-        Whether it can be read more than once.
-    plain_path : Path or None
-        The file, if a library can open it by itself: not if it is compressed, or a pipe.
-    size : int or None
-        The size of a plain file in bytes.
+    ``head`` are its first bytes, expanded; ``plain_path`` is the file, if a library can open it by itself: not if it is
+    compressed, or a pipe; ``size`` is that of such a file in bytes.
     """
 
     def __init__(self, location: str, max_bytes: int = MAX_BYTES, encoding: str | None = None) -> None:
@@ -146,10 +126,8 @@ class _Reader(io.RawIOBase):
         chunk = chunk[: len(buffer)]
         buffer[: len(chunk)] = chunk
         self._n += len(chunk)
-        if self._source.size is None and self._n > self._source.max_bytes and self._source.head:
-            how = self._source.compression
-            what = f"The {how} compression of {self._source.name}" if how else self._source.name
-            check_expanded(self._n, self._source.max_bytes, what)
+        if self._source.size is None and self._source.head:
+            check_expanded(self._n, self._source, self._source.max_bytes)
         return len(chunk)
 
     def _next(self, n: int) -> bytes:
@@ -195,12 +173,13 @@ _OPENERS: dict[str, Callable[[IO[bytes]], Any]] = {
 }
 
 
-def check_expanded(n: int, max_bytes: int, what: str) -> None:
+def check_expanded(n: int, source: Source, max_bytes: int) -> None:
     """Refuse what expands to more than the limit."""
     if n > max_bytes:
+        how = f"the {source.compression} compression of " if source.compression else ""
         raise DataError(
-            f"{with_capital(what)} expands to more than the {exact_bytes(max_bytes)} that max_bytes allows: raise "
-            "it if that is right.",
+            f"{with_capital(how + source.name)} expands to more than the {exact_bytes(max_bytes)} that "
+            "max_bytes allows: raise it if that is right.",
             parameter="max_bytes",
         )
 
@@ -215,24 +194,20 @@ def with_capital(name: str) -> str:
 def check_text(data: bytes, name: str, first_line: int = 1) -> None:
     """Refuse what is not text in UTF-8."""
     at = data.find(b"\0")
-    if at >= 0:
-        line = first_line + data.count(b"\n", 0, at)
-        wide = data[:2] in (b"\xff\xfe", b"\xfe\xff") or data[1:2] == b"\0"
-        perhaps = " (encoding='utf-16', perhaps)" if wide else ""
-        raise DataError(
-            f"{with_capital(name)} is not text in UTF-8: line {line} has a NUL byte{perhaps}.",
-            parameter="encoding" if wide else None,
-        )
-    try:
-        if not data.isascii():
-            data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = first_line + data.count(b"\n", 0, error.start)
-        raise DataError(
-            f"{with_capital(name)} is not text in UTF-8: line {line} has the byte {data[error.start]:#04x}. Save "
-            "it in UTF-8, or say how it is encoded, such as with encoding='latin-1'.",
-            parameter="encoding",
-        ) from None
+    if at < 0:
+        try:
+            if not data.isascii():
+                data.decode("utf-8")
+            return
+        except UnicodeDecodeError as error:
+            at = error.start
+    line = first_line + data.count(b"\n", 0, at)
+    perhaps = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") or data[1:2] == b"\0" else "latin-1"
+    raise DataError(
+        f"{with_capital(name)} is not text in UTF-8: line {line} has the byte {data[at]:#04x}. Save it in UTF-8, or "
+        f"say how it is encoded, such as with encoding={perhaps!r}.",
+        parameter="encoding",
+    ) from None
 
 
 def whole_text(source: Source) -> bytes:

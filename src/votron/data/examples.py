@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -219,13 +218,10 @@ def tidy_labels(y: Array, what: str) -> Array:
 
 
 def _shortened(y: Array, what: str) -> Array:
-    """Return texts in as little space as the longest of them needs, if the space is more than labels should take."""
-    kind = y.dtype.kind
-    if y.dtype.itemsize // (4 if kind == "U" else 1) <= _MAX_CHARACTERS:
-        return y
-    longest = int(np.char.str_len(y).max()) if y.size else 0
+    """Return texts in as little space as the longest of them needs."""
+    longest = int(np.char.str_len(y).max(initial=1))
     check_length(longest, what)
-    return y.astype(f"{kind}{max(longest, 1)}")
+    return y.astype(f"{y.dtype.kind}{max(longest, 1)}", copy=False)
 
 
 def convert_labels(y: Array, kind: str | None, what: str) -> Array:
@@ -234,30 +230,23 @@ def convert_labels(y: Array, kind: str | None, what: str) -> Array:
         return y
     if kind == "text":
         return np.where(y, "true", "false") if y.dtype.kind == "b" else y.astype(np.str_)
-    values = y.tolist()
-    try:
-        if kind == "truth":
-            return np.array([_truth(value) for value in values], dtype=np.bool_)
-        return tidy_labels(np.array([_number(value) for value in values], dtype=np.float64), what)
-    except ValueError as error:
-        if isinstance(error, DataError):
-            raise
+    found: list[float | None] = [_truth(value) if kind == "truth" else _number(value) for value in y.tolist()]
+    if None in found:
         rule = "true and false, or 1 and 0" if kind == "truth" else "numbers"
-        raise DataError(f"{what} must be {rule}, as those that the model learnt. Got {error} instead.") from None
+        got = short_repr(y.tolist()[found.index(None)])
+        raise DataError(f"{what} must be {rule}, as those that the model learnt. Got {got} instead.")
+    return np.array(found, dtype=np.bool_) if kind == "truth" else tidy_labels(np.array(found, dtype=float), what)
 
 
-def _truth(value: Any) -> bool:
-    found = TRUTH.get(value.strip().lower()) if isinstance(value, str) else {1: True, 0: False}.get(value)
-    if found is None:
-        raise ValueError(short_repr(value))
-    return found
+def _truth(value: object) -> bool | None:
+    return TRUTH.get(value.strip().lower()) if isinstance(value, str) else {1: True, 0: False}.get(value)  # type: ignore[call-overload]
 
 
-def _number(value: Any) -> float:
+def _number(value: object) -> float | None:
     try:
-        return float("" if isinstance(value, bool) else value)
+        return None if isinstance(value, bool) else float(value)  # type: ignore[arg-type]
     except ValueError:
-        raise ValueError(short_repr(value)) from None
+        return None
 
 
 def check_length(n_characters: int, what: str) -> None:
@@ -277,7 +266,7 @@ def _from_floats(y: Floats, what: str) -> Array:
     return y.astype(np.int64) if (y == np.floor(y)).all() else y
 
 
-def short_repr(value: Any) -> str:
+def short_repr(value: object) -> str:
     """Return a value for a sentence, on one line and not too long."""
     text = repr(value[:_LOOKED_AT] if isinstance(value, str) else value)
     return shortened(on_one_line(text[:_LOOKED_AT]), _SHOWN)

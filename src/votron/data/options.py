@@ -22,7 +22,7 @@ KEPT = ("na_values", "only_na_values", "zero_based", "encoding", "header", "quot
 """Options that hold for the data of a model as they held in training, unless something else is given."""
 RECORDED = (*KEPT, "format", "drop", "missing", "drop_unlabelled", "part")
 """Options that a model file records."""
-_CHOICES: dict[str, tuple[Any, ...]] = {
+_CHOICES: dict[str, tuple[object, ...]] = {
     "labels": LABELS,
     "label_kind": (None, *LABEL_KINDS),
     "missing": MISSING,
@@ -175,32 +175,28 @@ class ReadOptions:
             value = getattr(self, name)
             if not (_is_count(value) or (value is None and name == "n_features")):
                 raise _refused(name, "be an int in the range [1, inf)", value)
-        if self.resize is not None and not (
-            isinstance(self.resize, tuple | list) and len(self.resize) == 2 and all(map(_is_count, self.resize))
-        ):
-            raise _refused("resize", "be a height and a width, two ints in the range [1, inf)", self.resize)
-        self._check_text_layout()
-        self._check_columns()
-
-    def _check_text_layout(self) -> None:
+        size = self.resize
+        if size is not None and not (isinstance(size, tuple | list) and len(size) == 2 and all(map(_is_count, size))):
+            raise _refused("resize", "be a height and a width, two ints in the range [1, inf)", size)
         for name in ("delimiter", "quote"):
             value = getattr(self, name)
-            if not (value is None or is_separator(value) or (name == "quote" and value == "")):
+            if not (value is None or _is_separator(value) or (name == "quote" and value == "")):
                 raise _refused(name, "be one character", value)
         if self.delimiter is not None and self.delimiter in ('"', "'", self.quote):
             raise _refused("delimiter", "differ from the character around fields", self.delimiter)
         if self.encoding is not None and not _is_encoding(self.encoding):
             raise _refused("encoding", "be an encoding of text that Python knows, such as latin-1", self.encoding)
+        self._check_format()
+        kinds = self.columns if isinstance(self.columns, Mapping) else {None: None} if self.columns is not None else {}
+        if not all(isinstance(name, str) and kind in KINDS for name, kind in kinds.items()):
+            raise _refused("columns", f"map names of columns to one of {', '.join(map(repr, KINDS))}", self.columns)
 
-    def _check_columns(self) -> None:
+    def _check_format(self) -> None:
         from votron.data.formats import choosable_formats, format_named
 
         found = format_named(self.format) if isinstance(self.format, str) else None
         if self.format is not None and not (found and found.choosable):
             raise _refused("format", f"be one of {', '.join(map(repr, choosable_formats()))}", self.format)
-        kinds = self.columns if isinstance(self.columns, Mapping) else {None: None} if self.columns is not None else {}
-        if not all(isinstance(name, str) and kind in KINDS for name, kind in kinds.items()):
-            raise _refused("columns", f"map names of columns to one of {', '.join(map(repr, KINDS))}", self.columns)
 
     @property
     def missing_texts(self) -> tuple[str, ...]:
@@ -223,23 +219,22 @@ def _several(name: str, given: Any, kind: Any) -> tuple[Any, ...] | None:
     return values
 
 
-def _is_count(value: Any) -> bool:
+def _is_count(value: object) -> bool:
     return isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(value >= 1)
 
 
-def is_separator(text: Any) -> bool:
-    """Tell whether a text can stand between the fields of a line, or around them."""
+def _is_separator(text: object) -> bool:
     return isinstance(text, str) and len(text) == 1 and text.isascii() and not text.isalnum() and text not in "\r\n\0"
 
 
-def _is_encoding(name: Any) -> bool:
+def _is_encoding(name: object) -> bool:
     try:
         return isinstance(name, str) and isinstance(b"  ".decode(name), str)
     except (LookupError, UnicodeError):
         return False
 
 
-def _refused(name: str, rule: str, got: Any) -> VotronError:
+def _refused(name: str, rule: str, got: object) -> VotronError:
     return VotronError(
         f"The {name!r} parameter of read_examples must {rule}. Got {got!r} instead.",
         parameter=name,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
@@ -11,13 +11,13 @@ from typing import Any, Unpack
 import numpy as np
 import scipy.sparse as sp
 
-from votron._util.types import Params
+from votron._util.types import Params, RowsLike
 from votron.data._sources import STDIN, Location, Source
 from votron.data.examples import Examples, array_examples, convert_labels, with_numbers_of
 from votron.data.formats import FORMATS, Format, Part, format_named, format_of_suffix
 from votron.data.formats.images import ENDINGS as IMAGE_ENDINGS
 from votron.data.options import BatchKeywords, ReadKeywords, ReadOptions
-from votron.data.tables import frame_examples, polars, polars_errors
+from votron.data.tables import frame_examples, place_in, polars, polars_errors
 from votron.errors import DataError
 
 __all__ = ["ExampleBatches", "open_batches", "read_examples"]
@@ -164,20 +164,18 @@ class ExampleBatches:
         return self._read(self._options)
 
     def _read(self, options: ReadOptions) -> Iterator[Examples]:
-        found = False
-        for batch in self._batches(options):
+        found, n_bytes = False, int(options.batch_bytes)
+        if self.bounded:
+            batches = read_parts(self._format, self._location, options, n_bytes)
+        else:
+            batches = _slices(next(read_parts(self._format, self._location, options, None)), n_bytes)
+        for batch in batches:
             if batch.n_rows:
                 found = True
                 yield batch
             del batch  # not to be in memory while the next is read
         if not found:
             raise DataError(f"There are no examples in {self.source!r}, or none is left.")
-
-    def _batches(self, options: ReadOptions) -> Iterator[Examples]:
-        n_bytes = int(options.batch_bytes)
-        if self.bounded:
-            return read_parts(self._format, self._location, options, n_bytes)
-        return _slices(next(read_parts(self._format, self._location, options, None)), n_bytes)
 
 
 def location_of(path: Any) -> str:
@@ -231,7 +229,7 @@ def _format_of_folder(source: Location, options: ReadOptions) -> Format:
 
 
 def _refuse_tables(folder: Path, name: str) -> None:
-    """Say of a folder with files of data, and no image, what it is, and what to do with it."""
+    """Say of a folder with files of data, and no image, what to do with it."""
     data = {suffix for format in FORMATS.values() if format.reads == "file" for suffix in format.suffixes}
     files = sorted(path for pattern in ("[!.]*", "[!.]*/[!.]*") for path in folder.glob(pattern))
     tables = [path for path in files if data & {suffix.lower() for suffix in path.suffixes[-2:]}]  # or compressed
@@ -302,8 +300,10 @@ def _check_part(
     """Return the examples of a part, if labels and features are what they must be."""
     about = replace(Examples(None, None, format.name, source.location, first_row=first_row), **part.about)
     if hasattr(part.X, "columns"):
-        place = part.place or (lambda row: f"row {first_row + row + 1} (the first is 1)")
-        found = frame_examples(part.X, options, place, about, source.name, may_be_empty=may_be_empty)
+        about = replace(about, lines=part.lines)
+        found = frame_examples(
+            part.X, options, place_in(part.lines, first_row), about, source.name, may_be_empty=may_be_empty
+        )
         return _finish(found, options)
     y = None if options.labels == "none" else part.y
     if y is None and options.labels == "required":
@@ -321,8 +321,8 @@ def _finish(examples: Examples, options: ReadOptions) -> Examples:
     shape, resize = examples.image_shape, options.resize
     if resize is not None and shape is not None and tuple(shape[:2]) != tuple(resize):
         raise DataError(
-            f"Only images in folders are brought to another size with resize, here {resize[0]} x {resize[1]}. Got "
-            f"{examples.source!r} with images of {shape[0]} x {shape[1]} instead."
+            f"Only images in folders are resized, here to {resize[0]} x {resize[1]}. Got {examples.source!r} with "
+            f"images of {shape[0]} x {shape[1]} instead."
         )
     if examples.y is None or options.label_kind is None:
         return examples
@@ -330,38 +330,22 @@ def _finish(examples: Examples, options: ReadOptions) -> Examples:
 
 
 def _join_parts(parts: Iterator[Part], name: str) -> Iterator[Part]:
-    """Yield all parts as one."""
-    first, others = next(parts, None), list(parts)
-    if first is None:
+    """Yield all parts as one; formats with lines or other things known of rows have one part where all is wanted."""
+    every = list(parts)
+    if not every:
         raise DataError(f"There are no examples in {name}.")
-    if not others:
-        yield first
+    if len(every) == 1:
+        yield every.pop()
         return
-    every = [first, *others]
-    y = None if first.y is None else np.concatenate([part.y for part in every])
-    about = dict(first.about)
-    if "lines" in about:
-        about["lines"] = np.concatenate([np.asarray(part.about["lines"]) for part in every])
-    yield replace(first, X=_stacked([part.X for part in every], name), y=y, place=_place_in(every), about=about)
+    first, y = every[0], None if every[0].y is None else np.concatenate([part.y for part in every])
+    yield replace(first, X=_stacked([part.X for part in every], name), y=y)
 
 
-def _stacked(parts: list[Any], name: str) -> Any:
+def _stacked(parts: list[Any], name: str) -> RowsLike:
     if hasattr(parts[0], "columns"):
         with polars_errors(f"Cannot read {name}"):
             return polars().concat(parts, how="vertical_relaxed")
     return sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.concatenate(parts)
-
-
-def _place_in(parts: list[Part]) -> Callable[[int], str] | None:
-    """Return what says where a row of all parts is, if the parts say it."""
-    places, ends = [part.place for part in parts], np.cumsum([part.n_rows for part in parts])
-
-    def place(row: int) -> str:
-        i = int(np.searchsorted(ends, row, side="right"))
-        say: Any = places[i]
-        return str(say(row - (int(ends[i - 1]) if i else 0)))
-
-    return None if None in places else place
 
 
 def _slices(whole: Examples, batch_bytes: int) -> Iterator[Examples]:

@@ -35,8 +35,6 @@ from votron.blocks import ROWS_AT_ONCE
 from votron.engine.run import Watcher
 from votron.kernels import Kernel
 
-__all__ = ["MaximalMargin", "solve_adatron"]
-
 FIRST = 400
 """Examples in the first working set."""
 SWEEPS_AT_ONCE = 20
@@ -136,7 +134,7 @@ class _CoordinateSteps:
 
     @property
     def best(self) -> float:
-        """What no margin exceeds."""
+        """An upper bound on every vector's margin."""
         total = float(self.a.sum())
         return math.sqrt(self.norm2) / total if total else math.inf
 

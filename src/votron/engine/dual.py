@@ -71,7 +71,7 @@ class DualTrainer:
 
     @classmethod
     def resume(cls, kernel: Kernel, margin: float | Floats, record: MistakeRecord, support_rows: Rows) -> DualTrainer:
-        """Return a trainer that stands where this record ends."""
+        """Return a trainer that continues where a record ends."""
         trainer = cls(kernel, record.n_vectors, margin)
         trainer.time = record.n_steps
         for c in range(record.n_vectors):

@@ -25,8 +25,6 @@ from votron.engine.run import TrainingRun, Watcher
 from votron.kernels import Kernel
 from votron.record import MistakeRecord
 
-__all__ = ["LinearTrainer"]
-
 MOST_WEIGHTS = 1 << 24
 """Weights above which the dual engine is left to it: they would not fit beside large data."""
 _EXACT = 2.0**53

@@ -1,9 +1,9 @@
-"""The rows of the primal engine: batch by batch, in the order of presentation.
+"""The rows of the primal engine, batch by batch, in the order of presentation.
 
-The loop that learns wants rows one after another. In the order of the data they are: a CSR matrix of float64 numbers is
-read where it stands. Otherwise, shuffled or of another type, they are gathered, a few megabytes at a time, by some
-threads while others present the batch before. The first batches are kept for later passes, within `KEPT_BYTES`; the
-rest is gathered again in every pass. With one pass nothing is kept.
+The training loop reads rows one after another. A CSR matrix of float64 numbers in its own order is read in place.
+Otherwise, shuffled or of another type, rows are gathered, a few megabytes at a time, by some threads while others
+present the batch before. The first batches are kept for later passes, within `KEPT_BYTES`; the rest is gathered again
+in every pass.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class RowBatch:
         return max(self._wrong, default=-1)
 
     def note(self, last_wrong: int) -> None:
-        """Hear from a thread which row was the last that its classes got wrong."""
+        """Note the last row that the classes of one thread got wrong."""
         self._wrong.append(last_wrong)
 
     def forget(self) -> None:

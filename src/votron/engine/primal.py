@@ -24,8 +24,6 @@ from votron.engine.presentation import Presentation, RowBatch
 from votron.engine.run import TrainingRun, Watcher
 from votron.errors import NotRepresentableError
 
-__all__ = ["PrimalTrainer"]
-
 WORTH_A_THREAD = 1 << 18
 """Weights to be read below which threads cost more than they gain."""
 _CACHE_LINE = 64
@@ -122,7 +120,7 @@ class PrimalTrainer:
         thin: bool = False,
         largest_weight: float = 0.0,
     ) -> PrimalTrainer:
-        """Return a trainer that stands where another stood, by what `state` returned.
+        """Return a trainer in the state that another returned as `state`.
 
         Sparse weights that are ``thin`` were dense, and are so again when they are used.
         """
@@ -170,22 +168,17 @@ class PrimalTrainer:
             (self.weights, self.timed), self._made = dense, {}
         self.thin = False
 
-    def untrained(self) -> PrimalTrainer:
-        """Return a trainer that trains as this one does, and has not begun."""
-        size = self.n_features, self.n_vectors
-        return PrimalTrainer(*size, bias=self.bias, margin=self.margin, joint=self.joint)
-
     def copy(self) -> PrimalTrainer:
-        """Return a trainer that stands where this one stands."""
         self.densify()
-        other = self.untrained()
+        size = self.n_features, self.n_vectors
+        other = PrimalTrainer(*size, bias=self.bias, margin=self.margin, joint=self.joint)
         for name in _ARRAYS:
             getattr(other, name)[:] = getattr(self, name)
         other.time, other.largest_weight = self.time, self.largest_weight
         return other
 
     def take_over(self, other: PrimalTrainer) -> None:
-        """Stand where another trainer stands, which is not needed any more."""
+        """Take the state of another trainer, which is not needed any more."""
         for name in _ARRAYS:
             setattr(self, name, getattr(other, name))
         self.time, self.largest_weight, self._made = other.time, other.largest_weight, {}
@@ -193,7 +186,7 @@ class PrimalTrainer:
 
     @contextmanager
     def undone_on_error(self, X: Rows) -> Iterator[None]:
-        """Take training on these rows back if it fails or is broken off: it only changes the features they have."""
+        """Undo training on these rows if it fails or is interrupted: it only changes the features they have."""
         was_sparse = self.is_sparse
         self._make_ready()
         seen = np.zeros(self.n_features, dtype=np.bool_)
@@ -217,7 +210,7 @@ class PrimalTrainer:
             raise
 
     def _make_ready(self) -> None:
-        """Have all weights where they can be written: what comes from a file may be neither dense nor writeable."""
+        """Make all weights writeable: those from a file may be neither dense nor writeable."""
         self.densify()
         for name in ("weights", "timed"):
             given = getattr(self, name)
@@ -292,7 +285,7 @@ class PrimalTrainer:
         return int(self.weights.shape[1])
 
     def _walks(self, batch: RowBatch, n_threads: int) -> list[Callable[[], None]]:
-        """Return the tasks that present a batch, which may run side by side."""
+        """Return the tasks that present a batch, which may run in parallel."""
         rows = batch.starts, batch.stops, batch.features, batch.values, batch.codes, batch.thresholds, batch.weights
         step, sums = (self.time, self.bias), (self.bias_weights, self.bias_timed, self._mistakes)
         if self._width == 1:
@@ -308,7 +301,7 @@ class PrimalTrainer:
         return [partial(walk, low, high) for low, high in pieces(self._width, n_threads, _loops.LANES)]
 
     def _check_size(self, X: Rows, n_steps: int) -> None:
-        """Refuse data with which a number could grow out of reach: no score or sum exceeds this bound."""
+        """Raise if a score or sum could overflow."""
         values = X.data if sp.issparse(X) else X
         largest = max(abs(float(values.max(initial=0))), abs(float(values.min(initial=0))), 1.0)
         steps = float(self.time + n_steps + 1)

@@ -19,8 +19,6 @@ from votron.engine.boolean import ActiveRows
 from votron.engine.run import TrainingRun, Watcher
 from votron.errors import NotRepresentableError
 
-__all__ = ["WinnowTrainer"]
-
 VISITS_AT_ONCE = 1 << 22
 """Weights that are looked at between two looks at the clock and the keyboard: some milliseconds."""
 
@@ -91,7 +89,6 @@ class WinnowTrainer:
         return found
 
     def copy(self) -> WinnowTrainer:
-        """Return a trainer that stands where this one stands."""
         other = object.__new__(WinnowTrainer)
         other.__dict__.update(self.__dict__)
         other.weights = self.weights.copy()

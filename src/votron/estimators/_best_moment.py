@@ -1,11 +1,8 @@
-"""The best moment of a training run by held-out rows: looked for while it goes on, which it may end early.
+"""The best moment of a training run, and the best of some rules, by held-out rows.
 
-Problem: of the moments of a run, four to a pass, and of some rules, find those that predict held-out rows best. Input:
-the record so far, at the end of each pass. Output: the first moment with the most rows right and, of several rules that
-are as good there, the first. Training may end where a few whole passes have brought nothing better.
-
-A scan over the record goes on where it stood a pass before, for rules that look at the vectors of now or at sums of all
-("vote", "average", "last"); for others it begins anew.
+At the end of each pass the record so far is scanned for four moments of it. The first moment with the most rows right
+is the best and, of several rules as good there, the first. A scan goes on where it stood a pass before for "vote",
+"average" and "last"; for other rules it begins anew.
 """
 
 from __future__ import annotations
@@ -40,13 +37,11 @@ def moments_within(start: int, stop: int, n_examples: int) -> list[int]:
 
 @dataclass
 class HeldOutRows:
-    """Rows that training does not see, and how well they are predicted as the record grows.
-
-    ``X`` has all rows that training may name, by which arithmetic is chosen; ``choices`` are rules to predict by.
-    """
+    """Rows that training does not see, and how well they are predicted as the record grows."""
 
     kernel: Kernel
     X: Rows
+    """All rows that training may name, by which arithmetic is chosen."""
     rows: Rows
     codes: NDArray[np.int64]
     choices: Sequence[Choice]
@@ -104,7 +99,6 @@ class HeldOutRows:
 
 
 def counted(hits: NDArray[np.bool_], weights: Floats | None) -> float:
-    """Return how many there are, or how much they count."""
     return float(hits.sum() if weights is None else weights[hits].sum())
 
 
@@ -138,18 +132,15 @@ class EarlyStop:
         self.looked, self.over = 0, False
 
     def beside(self, watcher: Watcher) -> EarlyStop:
-        """Tell another watcher what this one hears."""
         self.watcher = watcher
         return self
 
     def update(self, step: int, epoch: int, mistakes: int) -> None:
-        """Pass the news on; at the end of a pass, look."""
         self.watcher.update(step, epoch, mistakes)
         if step % self.n_examples == 0 or step >= self.n_steps:
             self.look(step)
 
     def should_stop(self) -> bool:
-        """Answer whether the user wants it, or there is nothing to gain."""
         return self.watcher.should_stop() or self.over
 
     def look(self, step: int) -> None:

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, column_or_1d, validate_data
 
-from votron._util.types import Estimator, Labels, Rows, RowsLike
+from votron._util.types import Array, Estimator, Labels, Rows, RowsLike
 from votron.cluster.client import results_of
 from votron.cluster.rows import SpreadRows
 from votron.errors import DataError, VotronError
 from votron.estimators._validation import in_form, is_collection, listed, refuse_text
 from votron.kernels.base import is_precomputed
 
+Rules = Sequence[str | tuple[str, bool]]
+Staged = dict[str | tuple[str, bool], Any]
+"""Scores by rule: arrays, or lazy ones."""
 
-def spread(estimator: BaseEstimator, X: RowsLike, y: Labels, *, kernel: Any, reset: bool) -> tuple[SpreadRows, Any]:
+
+def spread(
+    estimator: BaseEstimator, X: RowsLike, y: Labels, *, kernel: object, reset: bool
+) -> tuple[SpreadRows, Labels]:
     """Return the rows of a Dask collection, which stay where they are, and the labels, which come here."""
     owner = type(estimator).__name__
     if is_precomputed(kernel):
@@ -35,14 +41,14 @@ def spread(estimator: BaseEstimator, X: RowsLike, y: Labels, *, kernel: Any, res
     return rows, None if isinstance(y, str) else column_or_1d(gathered(y, rows, "labels"), warn=True)
 
 
-def checked_chunk(chunk: Any, owner: str) -> Rows:
+def checked_chunk(chunk: RowsLike, owner: str) -> Rows:
     """Return a chunk as the engine takes it, or refuse it; this runs on a worker."""
     if not isinstance(chunk, np.ndarray):
         refuse_text(chunk, owner)
     return in_form(check_array(chunk, accept_sparse="csr", ensure_min_samples=0, estimator=owner, input_name="X"))
 
 
-def gathered(values: Any, rows: SpreadRows, what: str) -> Any:
+def gathered(values: Labels, rows: SpreadRows, what: str) -> Labels:
     """Return one number or word for each row, such as its label, here; refuse those that do not go with the rows."""
     if is_collection(values):
         parts = results_of(rows.client, rows.client.compute(np.ravel(values.to_delayed()).tolist()))
@@ -69,7 +75,9 @@ def predicted(model: Estimator, method: str, X: RowsLike) -> Any:
     return _as_array(parts, X, one)
 
 
-def staged(model: Estimator, X: RowsLike, at: Any, rules: Any) -> Iterator[tuple[float, dict[Any, Any]]]:
+def staged(
+    model: Estimator, X: RowsLike, at: Iterable[float] | None, rules: Rules | None
+) -> Iterator[tuple[float, Staged]]:
     """Yield the moments and lazy scores of `staged_decision_function`; a chunk is scanned once for all of them."""
     from dask.delayed import delayed
 
@@ -81,7 +89,7 @@ def staged(model: Estimator, X: RowsLike, at: Any, rules: Any) -> Iterator[tuple
         yield moment, {name: _as_array([scan[k][name] for scan in scans], X, one[name]) for name in one}
 
 
-def _scan(model: Estimator, part: Any, at: Any, rules: Any) -> list[dict[Any, Any]]:
+def _scan(model: Estimator, part: RowsLike, at: Iterable[float] | None, rules: Rules | None) -> list[Staged]:
     return [scores for _, scores in model.staged_decision_function(part, at, rules)]
 
 
@@ -91,14 +99,14 @@ def _parts(X: RowsLike) -> list[Any]:
     return list(np.ravel(X.to_delayed()))
 
 
-def _one_row(X: RowsLike) -> Any:
+def _one_row(X: RowsLike) -> Rows:
     """Return a row of the collection's kind, of zeros or the like."""
     if hasattr(X, "_meta_nonempty"):
         return X._meta_nonempty[:1]
     return np.zeros((1, X.shape[1]), dtype=X.dtype)
 
 
-def _as_array(parts: list[Any], X: RowsLike, one: Any) -> Any:
+def _as_array(parts: list[Any], X: RowsLike, one: Array) -> Any:
     """Return a Dask array of what is predicted of the parts, given what is predicted of one row."""
     import dask.array as da
 

@@ -15,7 +15,7 @@ from votron.kernels.base import is_precomputed
 from votron.rules import RULES
 from votron.rules.scan import row_draws
 from votron.theory.evidence import AVERAGE, LAST, ONE_RANDOM, ONE_VOTE, Evidence, Measured
-from votron.theory.evidence.recorded import evidence_of_record
+from votron.theory.evidence.models import evidence_of_record
 from votron.theory.evidence.trained import Trained, check_training_data
 from votron.theory.geometry import Comparators, Margins, comparator_margins, lengths_of
 
@@ -83,14 +83,12 @@ def trained_on(
 
 
 def predictor_name(model: VotedPerceptronClassifier) -> str:
-    """Return what ``predict`` predicts by, in words."""
     n_epochs = model.record_.n_steps / model.record_.n_examples
     training = f"{n_epochs:g} epochs" if model.history_.rows_repeated else "one epoch"
     return RULES[model._predicting_rule()].predictor(training, bool(model.normalize_vectors))
 
 
 def recorded_margins(model: VotedPerceptronClassifier, X: RowsLike, y: Labels, vector: str) -> Margins:
-    """Return the margins of the last or the average vectors."""
     check_is_fitted(model)
     rows, codes = model._labelled(X, y)
     lengths, factor = lengths_of(model.kernel_, rows)
@@ -106,7 +104,6 @@ def recorded_margins(model: VotedPerceptronClassifier, X: RowsLike, y: Labels, v
 
 
 def recorded_evidence(model: VotedPerceptronClassifier, X: RowsLike, y: Labels, comparators: Comparators) -> Evidence:
-    """Return what the record and the history show of training."""
     check_is_fitted(model)
     trained = trained_on(
         model,
@@ -141,7 +138,6 @@ def _chosen_by_held_out(model: VotedPerceptronClassifier) -> tuple[str, str]:
 
 
 def recorded_errors(model: VotedPerceptronClassifier, X: RowsLike, y: Labels) -> dict[str, Measured]:
-    """Return the errors of all predictors on test data, from one scan over the record."""
     rows, codes = model._labelled(X, y)
     signs = model._signs(codes)
     record, unit = model.record_, bool(model.normalize_vectors)

@@ -51,7 +51,6 @@ class Setting:
 
     @property
     def key(self) -> Hashable:
-        """The parameters as something that can be compared, whatever the passes."""
         return _comparable(self.params)
 
 
@@ -61,10 +60,7 @@ def _comparable(params: Params) -> Hashable:
 
 
 def first_settings(given: Mapping[str, list[Any]], epochs: float) -> list[Setting]:
-    """Return every combination of values, those near the heads of the lists first.
-
-    ``given`` has values by parameter; of a kernel's own parameters that it lacks, the kernel says what is worth trying.
-    """
+    """Return every combination of values, given or else those that the kernel suggests, heads of lists first."""
     ranked: dict[Hashable, tuple[tuple[int, ...], Setting]] = {}
     for k, kernel in enumerate(given.get("kernel", KERNELS)):
         cls = kernel_class(kernel)
@@ -139,10 +135,7 @@ def steady_scores(points: Sequence[Params], scores: Sequence[float], groups: Seq
 
 
 def rank(point: Params, score: float, steady: float, rung: int) -> tuple[float, ...]:
-    """Return what sorts before others if it is better.
-
-    More training rows come first, then the higher steady score, the higher score, the larger margin and fewer epochs.
-    """
+    """Sort by more training rows, higher steady score, higher score, larger margin and fewer epochs."""
     margin = point.get("margin", 0.0)
     largest = max(margin.values(), default=0.0) if isinstance(margin, dict) else margin
     if math.isnan(score):

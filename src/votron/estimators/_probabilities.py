@@ -100,7 +100,6 @@ class ProbabilisticClassifier(VotronClassifier):
         return self._sample is not None or self._predictor_key() in self._slopes
 
     def _slope(self) -> float:
-        """Return the slope of the scores by which the model predicts."""
         check_is_fitted(self)
         key = self._predictor_key()
         if key not in self._slopes:
@@ -144,15 +143,12 @@ class ProbabilisticClassifier(VotronClassifier):
             self._take_sample(known)  # whose slopes are others by now
 
     def _predictor_key(self) -> str:
-        """Return by what the model predicts, of all that it may be asked for."""
         raise NotImplementedError
 
     def _predictor_keys(self) -> list[str]:
-        """Return all that it may be asked for."""
         raise NotImplementedError
 
     def _computed_slopes(self, keys: list[str]) -> dict[str, float]:
-        """Return slopes from the sample."""
         raise NotImplementedError
 
 

@@ -43,7 +43,6 @@ _RANGE = 1e-3, 1e3
 
 
 def part_of(sample: Sample, some: Index) -> Sample:
-    """Return some of the rows."""
     before = {key: scores[some] for key, scores in sample.before.items()}
     return replace(sample, rows=sample.rows[some], labels=sample.labels[some], times=sample.times[some], before=before)
 
@@ -61,7 +60,6 @@ def joined(sample: Sample, more: Sample) -> Sample:
 
 
 def held_out_sample(rows: Rows, codes: Index, n_vectors: int, n_steps: int) -> Sample:
-    """Return a sample of rows that training of so many steps did not see."""
     some = evenly(len(codes), SAMPLE)
     labels, times = class_numbers(codes[some], n_vectors), np.full(len(some), n_steps)
     return Sample(rows[some], labels, times, held_out=True)
@@ -85,9 +83,8 @@ def columns_of(scores: Floats) -> Floats:
 def slope_of(before: Floats, after: Floats, labels: Index) -> float:
     """Return the slope for the scores of a model, from those of rows before they were learnt, and at the end.
 
-    A weak prior (the slope, times the mean lead of the best class, is exponentially distributed with mean 5) keeps it
-    finite where all rows are right. The loss is convex in the slope. Six digits are kept, so that the last bits of sums
-    do not show.
+    A weak prior (slope times mean lead is exponentially distributed with mean 5) keeps it finite where all rows are
+    right. Six digits are kept, so that the last bits of sums do not show.
     """
     before, after = columns_of(before), columns_of(after)
     lead = _lead(before)
@@ -106,7 +103,6 @@ def slope_of(before: Floats, after: Floats, labels: Index) -> float:
 
 
 def _lead(scores: Floats) -> Floats:
-    """Return by how much the best class of each row leads."""
     best = np.partition(scores, -2, axis=1)[:, -2:]
     return np.asarray(best[:, 1] - best[:, 0])
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -29,7 +28,7 @@ class Linear:
     The ``divisor`` divides scores at the end: weights that are whole numbers stay so, and scores of 0 stay 0.
     """
 
-    coef: Any
+    coef: Rows
     intercept: Floats
     boolean: bool = False
     binarize: float | None = None
@@ -39,7 +38,6 @@ class Linear:
     support_rows = None
 
     def scores(self, rows: Rows, n_threads: int) -> Floats:
-        """Return the scores, (n_rows, n_vectors)."""
         if self.boolean:
             rows = binarized(rows, self.binarize)
         return _divided(linear_scores(rows, self.coef, self.intercept), self.divisor)
@@ -53,7 +51,7 @@ class Linear:
                 found = found._replace(values=dense_row(rows[[i]])[found.ids])
             yield Sums((found,))
 
-    def weights(self) -> tuple[Any, Floats]:
+    def weights(self) -> tuple[Rows, Floats]:
         """Return the weights and what is added, divided already."""
         if self.divisor is None:
             return self.coef, self.intercept
@@ -66,7 +64,7 @@ def _divided(scores: Floats, divisor: Floats | None) -> Floats:
     return scores if divisor is None else scores / divisor
 
 
-def linear_scores(rows: Rows, coef: Any, intercept: Floats) -> Floats:
+def linear_scores(rows: Rows, coef: Rows, intercept: Floats) -> Floats:
     """Return ``rows @ coef.T + intercept`` in float64, whatever the type of the rows."""
     whole = sp.issparse(rows) or rows.dtype == np.float64
     # Other types as float64, part by part: all of it might be too large.
@@ -90,16 +88,14 @@ class Expansion:
     kernel: Kernel
     support_rows: Rows
     support: Index
-    coefficients: Any
+    coefficients: Rows
     divisor: Floats | None = None
 
     @cached_property
     def dual_coef(self) -> Floats:
-        """The α, dense."""
         return np.asarray(self.coefficients.toarray() if sp.issparse(self.coefficients) else self.coefficients)
 
     def scores(self, rows: Rows, n_threads: int) -> Floats:
-        """Return the scores, (n_rows, n_vectors)."""
         with team(n_threads) as threads:
             scores = expansion_scores(self.kernel, self.support_rows, self.support, self.dual_coef, rows, threads)
         if not np.isfinite(scores).all():
@@ -138,30 +134,24 @@ class Sequence:
 
     @property
     def kernel(self) -> Kernel:
-        """The kernel."""
         return self.vectors.kernel
 
     def scores(self, rows: Rows, n_threads: int) -> Floats:
-        """Return the scores, (n_rows, n_vectors)."""
         return self.vectors.scores(rows, self.rule, self.normalized, n_threads=n_threads)
 
     def explained(self, rows: Rows, mixes: Floats) -> Iterator[Sums]:
-        """Yield what the rule says that makes the score of each row."""
         return VectorSums(self.vectors, self.rule, self.normalized).each(rows, mixes)
 
     @property
     def support(self) -> Index:
-        """Numbers of the examples, in the training data."""
         return self.vectors.record.support
 
     @property
     def support_rows(self) -> Rows:
-        """Those examples."""
         return self.vectors.support_rows
 
     @property
     def dual_coef(self) -> Floats:
-        """The last vectors, as coefficients of the examples."""
         return self.vectors.record.dual_coef()
 
 

@@ -16,7 +16,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import joblib
 import numpy as np
@@ -114,7 +114,6 @@ class Trial:
 
     @property
     def best_score(self) -> float:
-        """The highest of the mean scores."""
         return float(np.nan_to_num(self.scores.mean(axis=0), nan=-math.inf).max())
 
 
@@ -131,7 +130,6 @@ class Point(NamedTuple):
 
 
 def ranked(trials: Sequence[Trial], rules: Sequence[str]) -> list[Point]:
-    """Return all moments and rules of trials, the best first."""
     found = [
         (trial, trial.setting.params | {"epochs": moment, "rule": rule}, trial.scores[:, i, j])
         for trial in trials
@@ -228,7 +226,7 @@ class Search:
     def run(self, settings: list[Setting]) -> list[Point]:
         """Search, and return the best moment and rule of each trial, the best first."""
         self._started = time.monotonic()
-        self.score, self._fold_result, self._same = score_by(self.scoring), fold_result, list[Any]()
+        self.score, self._fold_result, self._same = score_by(self.scoring), fold_result, list[object]()
         if self.folder is not None:
             fixed = {name: value for name, value in self.fixed.items() if name not in ("memory_limit", "n_jobs")}
             self._same = [__version__, self.folds.digest(), self.scoring, self.rules, fixed]
@@ -325,12 +323,11 @@ class Search:
 
 
 def fold_result(
-    search: Search, end: float, params: Params, epochs: float, fold: int, n_rows: int, same: list[Any]
+    search: Search, end: float, params: Params, epochs: float, fold: int, n_rows: int, same: list[object]
 ) -> tuple[list[list[float]], float, float]:
-    """Fit a setting on a fold; return its score at each moment by each rule, and the seconds that both took.
+    """Return the scores of a setting on a fold by moment and rule, and the seconds that fitting and scoring took.
 
-    Raise `OutOfTime` when time is over. ``same`` is what the result depends on beside the setting, for those who keep
-    it.
+    Raise `OutOfTime` at the ``end``. ``same`` is what the result depends on beside the setting, for a cache.
     """
     (X, y, weight), test = search.folds.split(fold, n_rows)
     params = search.fixed | params

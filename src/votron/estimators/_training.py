@@ -183,7 +183,6 @@ def reads_gamma(kernel: object) -> bool:
 
 
 def kernel_on(model: Estimator, X: Rows | SpreadRows) -> Kernel:
-    """Return the kernel that the model's parameters stand for on these data."""
     if is_precomputed(model.kernel):
         check_gram(examples_of(X))
     gamma = model.gamma
@@ -243,7 +242,6 @@ def learnable_rows(rows: Rows | SpreadRows, kernel: Kernel, *, at_least: int = 1
 
 
 def n_steps_of(model: Estimator, n_examples: int) -> int:
-    """Return how many examples ``epochs`` presents."""
     if model.epochs is None:
         return int(model.MAX_EPOCHS) * n_examples
     n_steps = round(float(model.epochs) * n_examples)
@@ -285,16 +283,7 @@ def held_out_split(
 ) -> tuple[Index, Index]:
     """Return the numbers of the rows to train on and of those set aside: a share of every class, if all have enough.
 
-    Otherwise, with ``every_class_trained``, one row of every class stays, whatever the shares: a class that is not
-    trained would never be predicted. Without it rows are drawn whatever their class, as ``votron train --test`` does:
-    what the seed in a model file held out must be found again.
-
-    Examples
-    --------
-    >>> from votron.estimators import held_out_split
-    >>> kept, held = held_out_split(np.array(list("aaaabbbb")), 2, np.random.RandomState(0), every_class_trained=True)
-    >>> len(kept), len(held)
-    (6, 2)
+    Otherwise rows are drawn whatever their class; with ``every_class_trained`` one row of every class stays.
     """
     rows, rng = np.arange(len(labels)), check_random_state(random_state)
     counts = np.unique(labels, return_counts=True)[1]
@@ -314,7 +303,6 @@ def held_out_split(
 
 
 def check_room(model: Estimator, needed: int) -> None:
-    """Refuse weights for which there is no memory."""
     if needed > _WORTH_ASKING and needed > (free := available_memory()):
         raise VotronError(
             f"The weights of {model.n_features_in_:,} features and {len(model.classes_):,} classes take "
@@ -376,7 +364,6 @@ def watched(
 
 
 def in_epochs(model: Estimator, n_steps: int, n_examples: int, train: Callable[[Watch], TrainingRun]) -> TrainingRun:
-    """Train under watch, and return what happened."""
     run, interrupted = watched(model, train, n_steps, None if model.epochs is None else n_examples)
     return replace(run, interrupted=interrupted)
 
@@ -384,7 +371,6 @@ def in_epochs(model: Estimator, n_steps: int, n_examples: int, train: Callable[[
 def history_of_fit(
     model: Estimator, data: TrainingData, order: Index, held_out: Index, run: TrainingRun
 ) -> TrainingHistory:
-    """Return the history of a call of `fit`."""
     seed = model.random_state
     return replace(
         history_of(model, data, len(order) + len(held_out), run.interrupted),
@@ -399,7 +385,6 @@ def history_of_fit(
 
 
 def history_with_batch(model: Estimator, data: TrainingData, order: Index, run: TrainingRun) -> TrainingHistory:
-    """Return the history after a call of ``partial_fit``."""
     batch = replace(history_of(model, data, len(order), run.interrupted), n_epochs=1.0, n_batches=1)
     return model.history_.then(batch) if hasattr(model, "history_") else batch
 
@@ -443,17 +428,15 @@ def tell_of_end(model: Estimator, run: TrainingRun, remedy: str) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Rows for probabilities: their classes, and the steps of training before each was presented.
-
-    ``before`` has their scores at that time, by predictor, where they cannot be computed later. ``grouped`` says that
-    classes came one after another, so that the sample lacks some; ``held_out`` that training did not see the rows.
-    """
+    """Rows for probabilities: their classes, and the steps of training before each was presented."""
 
     rows: Rows
     labels: Index
     times: Index
     before: Mapping[str, Floats] = field(default_factory=dict)
+    """Their scores at that time, by predictor, where they cannot be computed later."""
     grouped: bool = False
+    """Whether classes came one after another, so that the sample lacks some."""
     held_out: bool = False
 
     def __len__(self) -> int:
@@ -474,7 +457,6 @@ def second_half(order: Index, presented: int, rows: Rows, most: int = SAMPLE, *,
 
 
 def room_for_sample(rows: Rows | SpreadRows, most: int) -> int:
-    """Return how many such rows a sample may have."""
     size: int = max(1, n_bytes(rows) // max(1, rows.shape[0]))
     return max(1, min(most, _SAMPLE_BYTES // size))
 

@@ -32,7 +32,6 @@ class NameIn(StrOptions):
 
     @property
     def options(self) -> list[str]:
-        """The names that are known now."""
         return [*self.registry, *self.also]
 
     def is_satisfied_by(self, val: object) -> bool:
@@ -54,7 +53,6 @@ MARGIN_CONSTRAINTS: list[object] = [Interval(Real, 0, None, closed="left"), dict
 
 
 def is_collection(X: RowsLike) -> bool:
-    """Tell whether rows are a Dask collection."""
     return hasattr(X, "__dask_graph__")
 
 
@@ -63,9 +61,9 @@ def validated(
     X: RowsLike,
     y: Labels = "no_validation",
     *,
-    kernel: Any,
+    kernel: object,
     reset: bool,
-) -> tuple[Rows, Any]:
+) -> tuple[Rows, Labels]:
     """Return data, and labels if any, as the engine takes them: no half floats, CSR in canonical form.
 
     What the user gave is not written to. A kernel that is made already also says whether the data are for it.
@@ -87,7 +85,6 @@ def validated(
 
 
 def in_form(X: Rows) -> Rows:
-    """Return a matrix as the engine takes it."""
     if X.dtype == np.float16 or (X.dtype.kind == "f" and X.dtype.itemsize > 8):
         X = X.astype(np.float32 if X.dtype == np.float16 else np.float64)
     if not X.dtype.isnative:
@@ -101,7 +98,6 @@ def examples_of(rows: Rows | SpreadRows) -> Rows:
 
 
 def rows_at(rows: Rows | SpreadRows, some: Index) -> Rows:
-    """Return a few rows, here."""
     return rows.brought(some) if isinstance(rows, SpreadRows) else rows[some]
 
 
@@ -112,7 +108,6 @@ def refuse_spread(rows: Rows | SpreadRows, what: str) -> None:
 
 
 def refuse_text(X: RowsLike, owner: str) -> None:
-    """Say what to do about columns of words, and about texts."""
     if is_frame(X):
         for name in columns_of_words(X):
             raise DataError(
@@ -126,7 +121,7 @@ def refuse_text(X: RowsLike, owner: str) -> None:
         )
 
 
-def binarized(rows: RowsLike, threshold: float | None) -> Any:
+def binarized(rows: Rows, threshold: float | None) -> Rows:
     """Return 1 where values are above the threshold, else 0; None: they are 0 and 1 already, and others are refused."""
     if threshold is not None:
         return binarize(rows, threshold=threshold)
@@ -198,7 +193,6 @@ def _among(y: Array, found: Array) -> tuple[Array, Index]:
 
 
 def check_two_classes(classes: Array, shape: tuple[int, int]) -> None:
-    """Refuse labels that are all the same."""
     if len(classes) < 2:
         raise VotronError(
             "The labels must have at least 2 classes to tell apart (in partial_fit name them with classes=[...]). "

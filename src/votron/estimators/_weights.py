@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from votron._util.types import Array, Classes, Estimator, Floats, Index
+from votron._util.types import Array, Classes, Estimator, Floats, Index, Label
 from votron.errors import VotronError
 from votron.estimators._training import outside_votron
 from votron.estimators._validation import encode_labels
@@ -61,7 +61,6 @@ def weighed(
 
 
 def _given(sample_weight: ArrayLike | None, n: int, owner: str) -> Floats:
-    """Return the user's weights as numbers of our own, or refuse them."""
     try:
         weights = np.array(sample_weight, dtype=np.float64)
     except (TypeError, ValueError):
@@ -89,17 +88,14 @@ def _of_classes(model: Estimator, classes: Classes, places: Index) -> Floats:
     return weights[::-1] if len(labels) == 2 else weights
 
 
-def _by_class(model: Estimator, name: str, labels: list[Any], *, missing: float) -> Floats:
-    """Return for each class the number that a parameter has for it, or ``missing``; refuse what is not a number.
-
-    A dict may name classes that these data lack, as those of a fold may; but not instead of one that they have.
-    """
-    values: Mapping[Any, Any] = getattr(model, name)
+def _by_class(model: Estimator, name: str, labels: list[Label], *, missing: float) -> Floats:
+    """Return for each class the number that a dict has for it, or ``missing``."""
+    values: Mapping[Label, Any] = getattr(model, name)
     owner = type(model).__name__
     for label, value in values.items():
         if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= float(value) < np.inf:
             raise _refusal(name, owner, f"have finite numbers of 0 or more. Got {value!r} for {label!r}.")
-    strange = [label for label in values if label not in labels]
+    strange = [label for label in values if label not in labels]  # of a fold, some may be missing
     if strange and not all(label in values for label in labels):
         raise _refusal(name, owner, f"name classes of the labels. Got {strange[0]!r}, which is none, instead.")
     return np.array([float(values.get(label, missing)) for label in labels])

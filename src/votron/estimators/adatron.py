@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -15,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from votron._util.types import Floats, Index, Labels, Rows, RowsLike
+from votron._util.types import Array, Floats, Index, Label, Labels, Rows, RowsLike
 from votron.engine import MaximalMargin, solve_adatron
 from votron.estimators import _training as training
 from votron.estimators._evidence import trained_on
@@ -26,7 +27,7 @@ from votron.estimators.base import SupportVectorMixin, VotronClassifier
 from votron.kernels import Kernel
 from votron.kernels.base import is_precomputed
 from votron.theory.evidence import MAXIMAL, Evidence, Measured
-from votron.theory.evidence.maximal import evidence_of_maximal_margin
+from votron.theory.evidence.models import evidence_of_maximal_margin
 from votron.theory.geometry import Comparators, Margins, lengths_of
 
 __all__ = ["KernelAdatronClassifier"]
@@ -121,10 +122,10 @@ class KernelAdatronClassifier(SupportVectorMixin, VotronClassifier):
     kernel_: Kernel
     support_: Index
     converged_: bool
-    _dual_coef: Any
+    _dual_coef: Rows
     """Coefficients of the support vectors: an array, or a CSR matrix as a file has it."""
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+    _parameter_constraints: ClassVar[dict[str, list[object]]] = {
         **KERNEL_CONSTRAINTS,
         "C": [Interval(Real, 0, None, closed="neither"), None],
         "tol": [Interval(Real, 0, 1, closed="neither")],
@@ -136,7 +137,7 @@ class KernelAdatronClassifier(SupportVectorMixin, VotronClassifier):
 
     def __init__(
         self,
-        kernel: Any = "poly",
+        kernel: str | Kernel | Callable[[Rows, Rows], Array] = "poly",
         degree: int = 3,
         gamma: float | str = "scale",
         coef0: float = 1.0,
@@ -146,7 +147,7 @@ class KernelAdatronClassifier(SupportVectorMixin, VotronClassifier):
         max_sweeps: int = 100_000,
         verbose: int = 0,
         n_jobs: int | None = None,
-        class_weight: Any = None,
+        class_weight: Mapping[Label, float] | str | None = None,
     ) -> None:
         self.kernel = kernel
         self.degree = degree

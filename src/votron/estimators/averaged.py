@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
-from sklearn.utils import check_random_state
+from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import row_norms
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from votron._util.types import Floats, Index, Labels, Params, Rows, RowsLike
+from votron._util.types import Floats, Index, Label, Labels, Params, Rows, RowsLike
 from votron.cluster.rows import SpreadRows
 from votron.engine import PrimalTrainer, TrainingRun
 from votron.estimators import _training as training
@@ -30,7 +30,7 @@ from votron.estimators._weights import learns_in_batches, margins_of
 from votron.kernels import Kernel, LinearKernel, PolynomialKernel
 from votron.products import squares as squared_lengths
 from votron.theory.evidence import AVERAGE, LAST, ONE_RANDOM, ONE_VOTE, Evidence, Measured
-from votron.theory.evidence.weights import evidence_of_weights
+from votron.theory.evidence.models import evidence_of_weights
 from votron.theory.geometry import Comparators, Margins
 
 __all__ = ["AveragedPerceptronClassifier"]
@@ -156,7 +156,7 @@ class AveragedPerceptronClassifier(ProbabilisticClassifier):
     """
 
     _FIXED = ("fit_intercept", "margin", "multiclass")
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+    _parameter_constraints: ClassVar[dict[str, list[object]]] = {
         "epochs": [Interval(Real, 0, None, closed="neither"), None],
         "average": ["boolean"],
         "fit_intercept": ["boolean"],
@@ -179,12 +179,12 @@ class AveragedPerceptronClassifier(ProbabilisticClassifier):
         shuffle: bool = True,
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
-        random_state: Any = None,
+        random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
         n_jobs: int | None = None,
-        margin: Any = 0.5,
+        margin: float | dict[Label, float] = 0.5,
         multiclass: str = "joint",
-        class_weight: Any = None,
+        class_weight: Mapping[Label, float] | str | None = None,
     ) -> None:
         self.epochs = epochs
         self.average = average
@@ -242,18 +242,6 @@ class AveragedPerceptronClassifier(ProbabilisticClassifier):
         -------
         self : AveragedPerceptronClassifier
             The model.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_digits
-        >>> from votron import AveragedPerceptronClassifier
-        >>> X, y = load_digits(return_X_y=True)
-        >>> stream = AveragedPerceptronClassifier()
-        >>> for start in range(0, len(X), 100):
-        ...     stream = stream.partial_fit(X[start : start + 100], y[start : start + 100], classes=range(10))
-        >>> whole = AveragedPerceptronClassifier(epochs=1, shuffle=False).fit(X, y)
-        >>> bool((stream.coef_ == whole.coef_).all())
-        True
         """
         with training.unchanged_on_error(self):
             first = not hasattr(self, "_trainer")
@@ -274,7 +262,6 @@ class AveragedPerceptronClassifier(ProbabilisticClassifier):
         return self
 
     def _split(self, data: TrainingData) -> tuple[Index, Index]:
-        """Return the rows to present, in order, and the rows held out."""
         if self.early_stopping:
             refuse_spread(data.rows, "Early stopping")
         learnable, rng = self._learnable(data.rows, at_least=1), check_random_state(self.random_state)
@@ -377,7 +364,7 @@ class AveragedPerceptronClassifier(ProbabilisticClassifier):
         return {key: slope_of(before[key], after[key], self._sample.labels) for key in keys}
 
     @property
-    def coef_(self) -> Any:
+    def coef_(self) -> Rows:
         """Weights of the features."""
         return self._linear()[0]
 
@@ -386,8 +373,7 @@ class AveragedPerceptronClassifier(ProbabilisticClassifier):
         """Weights of the feature that is always one."""
         return self._linear()[1]
 
-    def _linear(self, trainer: PrimalTrainer | None = None) -> tuple[Any, Floats]:
-        """Return the weights that predict; made when they are first asked for after training."""
+    def _linear(self, trainer: PrimalTrainer | None = None) -> tuple[Rows, Floats]:
         if trainer is None:
             check_is_fitted(self)
             trainer = self._trainer
@@ -467,7 +453,7 @@ class AveragedPerceptronClassifier(ProbabilisticClassifier):
         self._trainer.densify()
         return self
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags

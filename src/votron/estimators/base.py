@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import Tags
 from sklearn.utils._param_validation import InvalidParameterError
 from sklearn.utils.validation import check_is_fitted
 
@@ -139,7 +140,6 @@ class VotronClassifier(ClassifierMixin, BaseEstimator):
         return labels_of(scores, ties_to_first=self._ties_to_first)
 
     def _scores(self, rows: Rows) -> Floats:
-        """Return the scores, (n_rows, n_vectors)."""
         raise NotImplementedError
 
     def _shaped(self, scores: Floats) -> Scores:
@@ -164,11 +164,9 @@ class VotronClassifier(ClassifierMixin, BaseEstimator):
         return np.where(codes[:, None] == np.arange(self._n_vectors), 1, -1)
 
     def _kernel_of_space(self) -> Kernel | None:
-        """Return the kernel of the feature space that the vectors are in."""
         return getattr(self, "kernel_", None)
 
     def _set_history(self, history: TrainingHistory) -> None:
-        """Keep the history, and the attributes that are in it."""
         self.history_ = history
         self.n_epochs_, self.converged_ = history.n_epochs, bool(history.converged)
 
@@ -176,12 +174,12 @@ class VotronClassifier(ClassifierMixin, BaseEstimator):
         self,
         X: RowsLike,
         label: Label = None,
-        against: Any = None,
+        against: Label = None,
         *,
         top: int | None = 5,
         first: int = 0,
         feature_names: Sequence[str] | None = None,
-        names: Any = None,
+        names: Labels = None,
     ) -> Explanations:
         """Explain scores: which training examples and features make them up, and how vectors voted.
 
@@ -249,7 +247,7 @@ class VotronClassifier(ClassifierMixin, BaseEstimator):
         path: str | os.PathLike[str],
         *,
         certificate: Certificate | None = None,
-        provenance: Mapping[str, Any] | None = None,
+        provenance: Mapping[str, object] | None = None,
     ) -> None:
         """Save the fitted model in one file, which `votron.load` opens.
 
@@ -290,13 +288,13 @@ class VotronClassifier(ClassifierMixin, BaseEstimator):
 class SupportVectorMixin:
     """A classifier with a kernel: the training examples that it keeps can have names, or make weights."""
 
-    kernel: Any
+    kernel: object
     support_: Index
     row_names_: dict[int, str]
     _poor_if_linear = True
     """Whether scikit-learn's checks must not measure accuracy with a linear kernel."""
 
-    def name_rows(self, names: Any) -> Self:
+    def name_rows(self, names: Labels) -> Self:
         """Keep what the training rows are called, of those that the model keeps: explanations and files have it.
 
         After `fit` they are called as the index of a pandas frame does, of X or else of y, unless it counts from 0.
@@ -340,7 +338,7 @@ class SupportVectorMixin:
             self.name_rows(labels_of_rows(X, y))
 
     @property
-    def coef_(self) -> Any:
+    def coef_(self) -> Rows:
         """Weights of the features, with a linear kernel and a rule of one vector a class, such as last or average."""
         return self._weights("coef_")[0]
 
@@ -349,14 +347,14 @@ class SupportVectorMixin:
         """What is added to the weighted features; 0 but for a polynomial kernel of degree 1 with ``coef0``."""
         return self._weights("intercept_")[1]
 
-    def _weights(self, name: str) -> tuple[Any, Floats]:
+    def _weights(self, name: str) -> tuple[Rows, Floats]:
         """Return weights and intercepts, or say why there are none, as AttributeError has it."""
         from votron.estimators._score_functions import Expansion, Linear
 
         kind = type(self).__name__
         if "support_" not in self.__dict__:
             raise AttributeError(f"This {kind} has no {name!r} before it is fitted.")
-        form: Any = self._form()[0]  # type: ignore[attr-defined]
+        form = self._form()[0]  # type: ignore[attr-defined]
         if form.kernel is None or form.kernel.affine() is None:
             raise AttributeError(f"This {kind} has no {name!r}: its kernel, {form.kernel!r}, is not linear.")
         linear = form.reduced() if isinstance(form, Expansion) else None
@@ -367,7 +365,7 @@ class SupportVectorMixin:
             )
         return linear.weights()
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
         precomputed = is_precomputed(self.kernel)
         tags.input_tags.sparse = not precomputed

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from votron._util.types import Estimator, Floats, Labels, Rows, RowsLike
 from votron.errors import VotronError
 from votron.estimators._probabilities import ProbabilisticClassifier
-from votron.estimators._score_functions import Expansion, Form, Linear, Sequence
+from votron.estimators._score_functions import Expansion, Form, Linear
 from votron.kernels.base import is_precomputed
 
 __all__ = ["CompactClassifier"]
@@ -42,14 +43,10 @@ class CompactClassifier(ProbabilisticClassifier):
         What it cannot do any more.
     coef_, intercept_ : arrays of shape (n_vectors, n_features) and (n_vectors,)
         The weights, if the form is "linear"; ``coef_`` may be a CSR matrix.
-    kernel_ : Kernel
-        The kernel, if the form is not "linear".
-    support_ : int array of shape (n_support,)
-        Which training examples are kept, if the form is not "linear".
-    support_vectors_ : array or CSR matrix of shape (n_support, n_features)
-        Those examples. Without columns for precomputed kernels.
+    kernel_, support_, support_vectors_ : Kernel and arrays
+        As in `VotedPerceptronClassifier`, if the form is not "linear".
     dual_coef_ : array of shape (n_vectors, n_support)
-        Their coefficients, if the form is "expansion".
+        Coefficients of the support vectors, if the form is "expansion".
     n_features_in_ : int
         Number of features.
     feature_names_in_ : array of str
@@ -72,7 +69,7 @@ class CompactClassifier(ProbabilisticClassifier):
 
     _predictor: Form
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"n_jobs": [Integral, None]}
+    _parameter_constraints: ClassVar[dict[str, list[object]]] = {"n_jobs": [Integral, None]}
 
     def __init__(self, n_jobs: int | None = None) -> None:
         self.n_jobs = n_jobs
@@ -88,18 +85,12 @@ class CompactClassifier(ProbabilisticClassifier):
         return hasattr(self, "_predictor")
 
     def _set(self, form: Form) -> None:
-        """Take what to predict with."""
-        self._predictor = form
+        self._predictor, self.form_ = form, type(form).__name__.lower()
         if isinstance(form, Linear):
-            self.form_, (self.coef_, self.intercept_) = "linear", form.weights()
+            self.coef_, self.intercept_ = form.weights()
             return
-        rows = form.vectors.support_rows if isinstance(form, Sequence) else form.support_rows
-        self.kernel_ = form.kernel
-        self.support_vectors_ = rows[:, :0] if is_precomputed(form.kernel) else rows
-        if isinstance(form, Sequence):
-            self.form_, self.support_ = "sequence", form.vectors.record.support
-        else:
-            self.form_, self.support_ = "expansion", form.support
+        self.kernel_, self.support_ = form.kernel, form.support
+        self.support_vectors_ = form.support_rows[:, :0] if is_precomputed(form.kernel) else form.support_rows
 
     @property
     def dual_coef_(self) -> Floats:
@@ -119,7 +110,7 @@ class CompactClassifier(ProbabilisticClassifier):
     def _form(self) -> tuple[Form, tuple[str, ...]]:
         return self._predictor, self.gave_up_
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         kernel = getattr(self.__dict__.get("_predictor"), "kernel", None)
         tags.input_tags.sparse = not is_precomputed(kernel)

@@ -244,13 +244,6 @@ class NaiveBayesLinearClassifier(VotronClassifier, BernoulliNB):
             The weights, p - q.
         w_0 : float
             The sum of q and the log-odds of the classes.
-
-        Examples
-        --------
-        >>> from votron import NaiveBayesLinearClassifier
-        >>> model = NaiveBayesLinearClassifier().fit([[1, 0], [0, 1], [1, 1]], ["a", "b", "c"])
-        >>> model.weights("a", "b")[0].round(3)
-        array([ 1.386, -1.386])
         """
         present, absent = self._log_probabilities()
         known, prior = self.classes_.tolist(), self.class_log_prior_

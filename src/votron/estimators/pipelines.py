@@ -61,7 +61,7 @@ class ClassifierPipeline(Pipeline):
         return self
 
     def explain(
-        self, X: RowsLike, label: Label = None, against: Any = None, *, top: int | None = 5, first: int = 0
+        self, X: RowsLike, label: Label = None, against: Label = None, *, top: int | None = 5, first: int = 0
     ) -> Explanations:
         """Explain the scores of rows, as `votron.explain` does, with features called as the steps call them."""
         from votron.explanations import explain
@@ -152,7 +152,7 @@ def encoder_for(X: RowsLike, estimator: Estimator, **options: Any) -> Any:
     return None if scaler is None else scaler()
 
 
-def table_options(estimator: Estimator, given: Mapping[str, Any]) -> Params:
+def table_options(estimator: Estimator, given: Mapping[str, object]) -> Params:
     """Return parameters of `TableEncoder`, with what suits a classifier where they are None."""
     wishes = {"numeric": "standard", "text_features": "auto", "dates": "cyclic", **getattr(estimator, "_tables", {})}
     return {name: wishes[name] if value is None else value for name, value in given.items()}

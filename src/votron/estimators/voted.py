@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
@@ -17,7 +17,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from votron._util.resources import n_bytes, parse_memory_limit
-from votron._util.types import Estimator, Floats, Index, Labels, Params, Rows, RowsLike, Scores
+from votron._util.types import Array, Estimator, Floats, Index, Label, Labels, Params, Rows, RowsLike, Scores
 from votron.cluster.rows import SpreadRows
 from votron.engine import DualTrainer, LinearTrainer, TrainingRun
 from votron.errors import VotronError
@@ -221,7 +221,7 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
 
     def __init__(
         self,
-        kernel: Any = "rbf",
+        kernel: str | Kernel | Callable[[Rows, Rows], Array] = "rbf",
         degree: int = 3,
         gamma: float | str = "scale",
         coef0: float = 1.0,
@@ -229,14 +229,14 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
         epochs: float | None = 10,
         rule: str = "vote",
         normalize_vectors: bool = False,
-        margin: Any = 0.5,
+        margin: float | dict[Label, float] = 0.5,
         shuffle: bool = True,
         validation_fraction: float = 0.1,
-        random_state: Any = None,
+        random_state: int | np.random.RandomState | None = None,
         memory_limit: int | str = "auto",
         n_jobs: int | None = None,
         verbose: int = 0,
-        class_weight: Any = None,
+        class_weight: Mapping[Label, float] | str | None = None,
         early_stopping: bool = False,
     ) -> None:
         self.kernel = kernel
@@ -275,7 +275,7 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
             history = training.history_of_fit(self, data, order, held_out, run)
             self._set_history(replace(history, rows_repeated=presented > len(order), chosen_rule=rule))
             at = training.second_half(order, presented, data.rows)
-            self._take_sample(self._sample_of(data, order, at, 0, grouped=not self.shuffle))
+            self._sample, self._slopes = self._sample_of(data, order, at, 0, grouped=not self.shuffle) or None, {}
             if len(held_out):
                 self._ask_held_out(*data.held_out(held_out, self.kernel_))
             self._name_rows_as(X, y)
@@ -342,7 +342,6 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
         return kernel.suited_to(some) if first else self.kernel_.still_suited_to(some)
 
     def _split(self, data: TrainingData, rng: np.random.RandomState) -> tuple[Index, Index]:
-        """Return the rows to present, in order, and the rows held out."""
         hold_out = self.early_stopping or needs_held_out(self.rule)
         if hold_out:
             refuse_spread(data.rows, "Early stopping and the rules 'holdout' and 'auto'")
@@ -358,17 +357,21 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
         linear = exact and self.kernel_.affine() is not None
         if linear and LinearTrainer.suits(self.kernel_, rows, self._n_vectors, n_steps):
             return LinearTrainer(self.kernel_, self._n_vectors)
-        return DualTrainer(self.kernel_, self._n_vectors, margins_of(self))
+        return DualTrainer(self.kernel_, self._n_vectors, self._margins)
+
+    @property
+    def _margins(self) -> float | Floats:
+        return margins_of(self) if isinstance(self.margin, dict) else float(self.margin)
 
     @property
     def _largest_margin(self) -> float:
-        return float(np.max(margins_of(self)))
+        return float(np.max(self._margins))
 
     def _resumed(self, rows: Rows | SpreadRows) -> DualTrainer:
         """Return a trainer that stands where the record ends, if there is one."""
         if hasattr(self, "record_"):
-            return DualTrainer.resume(self.kernel_, margins_of(self), self.record_, self.support_vectors_)
-        trainer = DualTrainer(self.kernel_, self._n_vectors, margins_of(self))
+            return DualTrainer.resume(self.kernel_, self._margins, self.record_, self.support_vectors_)
+        trainer = DualTrainer(self.kernel_, self._n_vectors, self._margins)
         trainer.support_rows = examples_of(rows)[:0]
         return trainer
 
@@ -384,14 +387,17 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
         """Run the engine, with the threads and the memory that it may use."""
         if not n_steps:
             return TrainingRun(0, False, False)
-        rows, options = data.rows, Params(n_threads=self._n_threads)
+        rows = data.rows
+        run: Callable[..., TrainingRun] = partial(trainer.run, n_threads=self._n_threads)
         if isinstance(trainer, DualTrainer):
-            options |= {"ids": ids, "weights": data.weights}
+            options: Params = {"ids": ids, "weights": data.weights}
             if isinstance(rows, SpreadRows):
-                options["memory_limit"] = self.memory_limit
-            elif n_steps > len(order) or trainer.n_events > trainer.n_support:  # rows come again
-                options["memory"] = parse_memory_limit(self.memory_limit, data_bytes=n_bytes(rows))
-        run = rows.runner(trainer, **options) if isinstance(rows, SpreadRows) else partial(trainer.run, **options)  # type: ignore[arg-type]
+                limits = {"memory_limit": self.memory_limit, "n_threads": self._n_threads}
+                run = rows.runner(trainer, **options, **limits)
+            else:
+                again = n_steps > len(order) or trainer.n_events > trainer.n_support
+                memory = parse_memory_limit(self.memory_limit, data_bytes=n_bytes(rows)) if again else 0
+                run = partial(run, **options, memory=memory)
 
         def train(watch: Watch) -> TrainingRun:
             watcher = watch if stop is None else stop.beside(watch)
@@ -446,7 +452,6 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
         return replace(run, converged=run.converged and len(record) == len(whole)), record, rule
 
     def _keep(self, rows: Rows, record: MistakeRecord, seed: int) -> None:
-        """Set the attributes that follow from the record and its examples."""
         self.record_ = record
         self.support_ = record.support
         self.support_vectors_ = rows[:, :0] if is_precomputed(self.kernel_) else rows
@@ -470,7 +475,6 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
         self.history_ = replace(self.history_, chosen_rule=chosen)
 
     def _choices(self, rule: str) -> list[tuple[str, bool]]:
-        """Return what may predict, by rule: one, or those that "auto" stands for."""
         return [(name, bool(self.normalize_vectors)) for name in (self.AUTO_RULES if rule == "auto" else (rule,))]
 
     def _best_by(
@@ -528,17 +532,6 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
         -------
         array of shape (n_samples,)
             Shares, from 0 to 1; 1 where all vectors since the first mistake agree.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_digits
-        >>> from votron import VotedPerceptronClassifier
-        >>> X, y = load_digits(return_X_y=True)
-        >>> model = VotedPerceptronClassifier(random_state=0).fit(X[:1000], y[:1000])
-        >>> sure = model.agreement(X[1000:]) > 0.9
-        >>> wrong = model.predict(X[1000:]) != y[1000:]
-        >>> bool(wrong[sure].mean() < 0.03 < 0.15 < wrong[~sure].mean())
-        True
         """
         check_is_fitted(self)
         rows, _ = validated(self, X, kernel=self.kernel_, reset=False)
@@ -677,16 +670,6 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
         -------
         VotedPerceptronClassifier
             The copy.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_digits
-        >>> from votron import VotedPerceptronClassifier
-        >>> X, y = load_digits(return_X_y=True)
-        >>> model = VotedPerceptronClassifier(random_state=0).fit(X[:1000], y[:1000])
-        >>> best = model.with_best_moment(X[1000:1400], y[1000:1400], rule="auto")
-        >>> bool(best.score(X[1000:1400], y[1000:1400]) >= model.score(X[1000:1400], y[1000:1400]))
-        True
         """
         from votron.estimators._best_moment import moments_within
 

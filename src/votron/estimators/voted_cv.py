@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import check_cv
-from sklearn.utils import check_random_state
+from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -202,7 +202,7 @@ class VotedPerceptronClassifierCV(ProbabilisticClassifier):
         memory_limit: int | str = "auto",
         n_jobs: int | None = None,
         verbose: int = 0,
-        class_weight: dict[Label, float] | str | None = None,
+        class_weight: Mapping[Label, float] | str | None = None,
         resume: str | os.PathLike[str] | None = None,
     ) -> None:
         self.kernels = kernels
@@ -332,7 +332,6 @@ class VotedPerceptronClassifierCV(ProbabilisticClassifier):
         return [float(value) if isinstance(value, Real) and several != "degrees" else value for value in values]
 
     def _keep(self, search: Search, best_first: Sequence[Point]) -> None:
-        """Set the attributes that follow from the search."""
         best = best_first[0]
         places = {id(trial): i for i, trial in enumerate(search.trials)}
         self.best_index_ = places[id(best.trial)]
@@ -345,7 +344,6 @@ class VotedPerceptronClassifierCV(ProbabilisticClassifier):
         self.skipped_ = [(setting.params, str(why)) for setting, why in search.skipped]
 
     def _tell(self, search: Search) -> None:
-        """Say that not all was tried, now that the model is fitted."""
         tried = counted(self.n_settings_, "setting")
         if self.stopped_ == "interrupted":
             raise KeyboardInterrupt(f"The search stopped after {tried}; the model is the best of what was tried.")
@@ -398,14 +396,13 @@ class VotedPerceptronClassifierCV(ProbabilisticClassifier):
         scorer = get_scorer("accuracy" if self.scoring is None else self.scoring)
         return float(scorer(self, X, y, **({} if sample_weight is None else {"sample_weight": sample_weight})))
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
 
 
 def _results(points: Sequence[Point]) -> Params:
-    """Return the best points of trials as `GridSearchCV` tells of them."""
     found: Params = {}
     for name in ("fit", "score"):
         times = np.array([getattr(point.trial, f"{name}_times") for point in points])

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_random_state
+from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
@@ -123,7 +123,7 @@ class WinnowClassifier(VotronClassifier):
 
     _FIXED = ("promotion", "threshold", "demotion", "complement", "binarize")
     _tables: ClassVar[dict[str, str]] = {"numeric": "keep", "dates": "onehot"}  # it wants 0 and 1
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+    _parameter_constraints: ClassVar[dict[str, list[object]]] = {
         **CONSTRAINTS,
         "complement": ["boolean"],
         "binarize": [Interval(Real, None, None, closed="neither"), None],
@@ -142,7 +142,7 @@ class WinnowClassifier(VotronClassifier):
         binarize: float | None = None,
         epochs: float | None = 10,
         shuffle: bool = True,
-        random_state: Any = None,
+        random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
     ) -> None:
         self.promotion = promotion
@@ -210,13 +210,12 @@ class WinnowClassifier(VotronClassifier):
         )
 
     def _check_room(self) -> None:
-        """Refuse weights for which there is no memory."""
         training.check_room(
             self, WinnowTrainer.n_bytes(self.n_features_in_, self._n_vectors, complement=bool(self.complement))
         )
 
     def _train(self, data: TrainingData, order: Index, n_steps: int) -> TrainingRun:
-        rows, trainer = active_rows(data.rows, self.binarize, type(self).__name__), self._trainer
+        rows, trainer = active_rows(data.rows, self.binarize), self._trainer
         return training.in_epochs(
             self, n_steps, len(order), lambda watch: trainer.run(rows, data.codes, order, n_steps, watcher=watch)
         )
@@ -259,7 +258,7 @@ class WinnowClassifier(VotronClassifier):
         return self._trained().promotions + self._trained().demotions
 
     def _scores(self, rows: Rows) -> Floats:
-        scores = self._trainer.scores(active_rows(rows, self._fixed["binarize"], type(self).__name__))
+        scores = self._trainer.scores(active_rows(rows, self._fixed["binarize"]))
         if not np.isfinite(scores).all():
             raise NotRepresentableError("Scores exceed the largest float64 on these rows: lower 'promotion'.")
         return scores
@@ -269,7 +268,7 @@ class WinnowClassifier(VotronClassifier):
         coefficients, intercept = self._trainer.linear()
         return Linear(coefficients, intercept, True, self._fixed["binarize"]), gave_up
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         # The checks measure accuracy on blobs with two real features; of those, cut into a bit each, too little is left

@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import Interval, validate_parameter_constra
 from votron._util.frames import in_pandas
 from votron._util.pipelines import classifier_of, rows_for_classifier, steps_before
 from votron._util.text import counted
-from votron._util.types import Classes, Estimator, Floats, Label, Labels, Rows, RowsLike
+from votron._util.types import Classes, Estimator, Floats, Index, Label, Labels, Rows, RowsLike
 from votron.errors import VotronError
 from votron.explanations._sums import Sums
 from votron.explanations._text import plain
@@ -152,7 +152,8 @@ def explained(
 
     rescored = partial(form.scores, n_threads=n_threads)
     scores = rescored(rows)
-    choice = _Choice(classes, scores, ties_to_first, label, against)
+    predicted = labels_of(scores, ties_to_first=ties_to_first)
+    codes, rivals, mixes = _choices(classes, scores, predicted, label, against)
     has_examples = form.support_rows is not None
     namer = Namer(
         support=form.support if has_examples else np.empty(0, dtype=np.int64),
@@ -166,8 +167,8 @@ def explained(
     missing = [{}] * rows.shape[0] if features is None else features.missing_in(rows)
     record = form.vectors.record if hasattr(form, "vectors") else None
     out = []
-    for i, found in enumerate(form.explained(rows, choice.mixes)):
-        mine, other = classes[choice.codes[i]], None if choice.others[i] < 0 else classes[choice.others[i]]
+    for i, found in enumerate(form.explained(rows, mixes)):
+        mine, other = classes[codes[i]], None if rivals[i] < 0 else classes[rivals[i]]
         sums: dict[str, Terms] = {each.kind: terms_of(each, top, namer, i) for each in found.sums}
         out.append(
             Explanation(
@@ -175,16 +176,14 @@ def explained(
                 name=f"row {i + first}" if names is None else names[i],
                 label=plain(mine),
                 against=plain(other),
-                predicted=plain(classes[choice.predicted[i]]),
-                score=float(choice.mixes[i] @ scores[i]),
+                predicted=plain(classes[predicted[i]]),
+                score=float(mixes[i] @ scores[i]),
                 rule=rule,
                 examples=sums.get("examples"),
                 features=sums.get("features"),
                 history=_history(found, record, classes, plain(mine)),
                 missing=missing[i],
-                _effects=None
-                if effects is None or "features" in sums
-                else partial(effects.of, rows[[i]], choice.mixes[i], i),
+                _effects=None if effects is None or "features" in sums else partial(effects.of, rows[[i]], mixes[i], i),
                 _pixels=rows[[i]] if features is None else None,
                 _support=form.support_rows,
             )
@@ -211,32 +210,23 @@ def _history(found: Sums, record: MistakeRecord | None, classes: Classes, label:
     return tuple(histories)
 
 
-class _Choice:
-    """Which class of each row is explained, against which, and how vectors' scores make that score."""
-
-    def __init__(self, classes: Labels, scores: Floats, ties_to_first: bool, label: Label, against: Label) -> None:
-        n, k = len(scores), len(classes)
-        self.predicted = labels_of(scores, ties_to_first=ties_to_first)
-        if label is None and against is not None:
-            raise VotronError("The 'against' class goes with a 'label' that is compared with it. Got it alone instead.")
-        if label is not None and label == against:
-            raise VotronError(f"The 'label' and the class 'against' it must differ. Got {label!r} twice instead.")
-        self.codes = self.predicted if label is None else np.full(n, _code(label, classes, "label"))
-        if k == 2:
-            self.others = 1 - self.codes
-            self.mixes = np.where(self.codes == 1, 1.0, -1.0)[:, None]
-            return
-        self.others = np.full(n, -1)
-        if label is None:
-            rest = scores.copy()
-            rest[np.arange(n), self.codes] = -np.inf
-            self.others = rest.argmax(axis=1)
-        elif against is not None:
-            self.others[:] = _code(against, classes, "against")
-        self.mixes = np.zeros((n, k))
-        self.mixes[np.arange(n), self.codes] = 1.0
-        some = np.flatnonzero(self.others >= 0)
-        self.mixes[some, self.others[some]] = -1.0
+def _choices(
+    classes: Labels, scores: Floats, predicted: Index, label: Label, against: Label
+) -> tuple[Index, Index, Floats]:
+    """Return for each row the class that is explained, its rival (-1: none), and the mix of the scores."""
+    if label is None and against is not None:
+        raise VotronError("The 'against' class goes with a 'label' that is compared with it. Got it alone instead.")
+    if label is not None and label == against:
+        raise VotronError(f"The 'label' and the class 'against' it must differ. Got {label!r} twice instead.")
+    n, k = len(scores), len(classes)
+    mine = predicted if label is None else np.full(n, _code(label, classes, "label"))
+    rival = np.full(n, -1 if against is None else _code(against, classes, "against"))
+    if k == 2:
+        return mine, 1 - mine, np.where(mine == 1, 1.0, -1.0)[:, None]
+    mixes = (np.arange(k) == mine[:, None]).astype(np.float64)
+    if label is None:
+        rival = np.where(mixes > 0, -np.inf, scores).argmax(axis=1)
+    return mine, rival, mixes - (np.arange(k) == rival[:, None])
 
 
 def _code(label: Label, classes: Labels, name: str) -> int:

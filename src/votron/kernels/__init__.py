@@ -12,7 +12,6 @@ nowhere, a row with K(x, x) = 0 has kernel value 0 with every row; values are fl
 from votron.kernels.base import KERNELS, MADE_OF_KERNELS, Kernel, RowLoop, Step, make_kernel, register_kernel
 from votron.kernels.composed import ComposedKernel
 from votron.kernels.conjunction import ConjunctionKernel
-from votron.kernels.features import FeatureMap
 from votron.kernels.function import CallableKernel
 from votron.kernels.gaussian import GaussianKernel
 from votron.kernels.linear import LinearKernel
@@ -26,7 +25,6 @@ __all__ = [
     "CallableKernel",
     "ComposedKernel",
     "ConjunctionKernel",
-    "FeatureMap",
     "GaussianKernel",
     "Kernel",
     "LinearKernel",
@@ -44,5 +42,5 @@ __all__ = [
 MADE_OF_KERNELS.update({cls.name: cls for cls in (NormalizedKernel, ComposedKernel)})
 for _kernel in (LinearKernel, PolynomialKernel, GaussianKernel, ConjunctionKernel, PrecomputedKernel):
     register_kernel(_kernel)
-for _cls in (Kernel, CallableKernel, ComposedKernel, FeatureMap, NormalizedKernel, *KERNELS.values()):
+for _cls in (Kernel, CallableKernel, ComposedKernel, NormalizedKernel, *KERNELS.values()):
     _cls.__module__ = __name__  # where pickles and other files of theirs find them, whatever module they are written in

@@ -26,7 +26,6 @@ from votron._util.registry import Registry
 from votron._util.resources import chunks
 from votron._util.types import Array, Floats, Index, Rows, RowsLike
 from votron.errors import IndefiniteKernelError, NotRepresentableError, VotronError
-from votron.kernels.features import FeatureMap
 from votron.products import Products, Store, Traits, choose_products, describe
 
 if TYPE_CHECKING:
@@ -58,8 +57,8 @@ class RowLoop:
     It stands for one step from dot products to kernel values. ``parameters`` are the kernel's own; ``theirs[t]`` is
     term t of the support vector and ``own[t * stride + r]`` that of the r-th number's row (see `Kernel.terms`);
     ``spare`` is room for n numbers. Several such loops, one after another on a row that stays in the first-level
-    cache, make a composed kernel. It is compiled when it is first used, and kept as `compiled` loops are. It must not
-    raise: nobody would hear of it.
+    cache, make a composed kernel. It is compiled when it is first used, and cached. It must not raise, as
+    the exception would be lost.
 
     Examples
     --------
@@ -78,7 +77,7 @@ class RowLoop:
 
     @property
     def address(self) -> int:
-        """Where the compiled code is."""
+        """The address of the compiled code."""
         with self._lock:  # the code is there as long as what was compiled is held: it must not be made twice
             if self._compiled is None:
                 try:
@@ -139,7 +138,7 @@ class Kernel:
     search: ClassVar[dict[str, list[Any]]] = {}
     """Values of its parameters for searches to try, likely ones first."""
     n_terms: ClassVar[int] = 1
-    """How many numbers per row ``terms`` returns."""
+    """The numbers per row that ``terms`` returns."""
     needs_distance: ClassVar[bool] = False
     """Whether dot products are subtracted, so that they must be accurate."""
     reads_features: ClassVar[bool] = True
@@ -290,10 +289,6 @@ class Kernel:
         from votron.kernels.composed import ComposedKernel
 
         return ComposedKernel(self, inner)
-
-    def feature_map(self, n_features: int) -> FeatureMap:
-        """Return Φ with Φ(x)·Φ(z) = K(x, z), where it is finite and in reach."""
-        raise VotronError(f"{self!r} has no explicit feature map of finite size.")
 
 
 def pending_values(kernel: Kernel, dots: Array, source: Index, terms: Floats, own: Floats) -> _loops.Pending | None:

@@ -46,11 +46,11 @@ class ComposedKernel(Kernel):
         outer = self.outer.innermost
         if not outer.reads_features or not outer.takes_reals:
             raise VotronError(
-                f"{self.outer!r} cannot stand over another kernel: it is no function of real dot products."
+                f"{self.outer!r} cannot be composed with another kernel: it is not a function of real dot products."
             )
         if self.inner.pairwise:
             raise VotronError(
-                f"{self.outer!r} cannot stand over a precomputed kernel: compute the matrix of both together instead."
+                f"{self.outer!r} cannot be composed with a precomputed kernel: compute the matrix of both instead."
             )
 
     @property

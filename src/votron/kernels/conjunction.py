@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -11,7 +10,6 @@ import numpy as np
 from votron._util.types import Array, Floats, Rows
 from votron.errors import NotRepresentableError, VotronError
 from votron.kernels.base import Kernel, RowLoop, Step, Term
-from votron.kernels.features import FeatureMap
 from votron.products import describe, squares
 
 
@@ -56,17 +54,6 @@ class ConjunctionKernel(Kernel):
 
     def steps(self) -> tuple[Step, ...]:
         return (Step(_set_exponent),)
-
-    def feature_map(self, n_features: int) -> FeatureMap:
-        if n_features > 20:
-            raise VotronError(
-                f"The conjunctions of {n_features} variables are 2^{n_features}; "
-                "the explicit map is for 20 variables at most."
-            )
-        subsets = itertools.chain.from_iterable(
-            itertools.combinations(range(n_features), size) for size in range(n_features + 1)
-        )
-        return FeatureMap(n_features, tuple(subsets), (1.0,) * 2**n_features)
 
 
 @RowLoop

@@ -47,7 +47,7 @@ class GaussianKernel(Kernel):
     words: ClassVar[str] = "exp(-gamma |x - z|²) + coef0"
     search: ClassVar[dict[str, list[Any]]] = {"gamma": ["scale", "scale*4", "scale*0.25"]}
     TOLERANCE: ClassVar[float] = 1e-3
-    """How far float32 may move a kernel value at the very worst."""
+    """The largest error of a kernel value for which float32 is chosen."""
     needs_distance: ClassVar[bool] = True
     unit_length: ClassVar[bool] = True
 

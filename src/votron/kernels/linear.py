@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from votron.kernels.base import Term, ValueKernel
-from votron.kernels.features import FeatureMap
 
 
 @dataclass(frozen=True)
@@ -27,6 +26,3 @@ class LinearKernel(ValueKernel):
 
     def affine(self) -> tuple[float, float]:
         return 1.0, 0.0
-
-    def feature_map(self, n_features: int) -> FeatureMap:
-        return FeatureMap(n_features, tuple((i,) for i in range(n_features)), (1.0,) * n_features)

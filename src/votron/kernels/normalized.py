@@ -10,7 +10,6 @@ import numpy as np
 from votron._util.types import Array, Floats, Index, Rows
 from votron.errors import NotRepresentableError
 from votron.kernels.base import Kernel, RowLoop, Step, Term, negative_diagonal
-from votron.kernels.features import FeatureMap
 from votron.products import Products, Traits
 
 
@@ -101,10 +100,6 @@ class NormalizedKernel(Kernel):
         values = out[: len(source), low:high]
         with np.errstate(all="ignore"):
             values[...] = np.where(scale > 0, values / scale, 0.0)
-
-    def feature_map(self, n_features: int) -> FeatureMap:
-        inside = self.base.feature_map(n_features)
-        return FeatureMap(inside.n_features, inside.monomials, inside.scales, unit_length=True)
 
 
 @RowLoop

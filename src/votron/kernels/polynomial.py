@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-import math
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, ClassVar
@@ -13,7 +11,6 @@ import numpy as np
 from votron._util.types import Array, Floats
 from votron.errors import VotronError
 from votron.kernels.base import Kernel, RowLoop, Step, Term, check_number
-from votron.kernels.features import FeatureMap
 
 
 @dataclass(frozen=True)
@@ -80,27 +77,6 @@ class PolynomialKernel(Kernel):
 
     def steps(self) -> tuple[Step, ...]:
         return (Step(_raise, (float(self.gamma), float(self.coef0), float(self.degree))),)
-
-    def feature_map(self, n_features: int) -> FeatureMap:
-        """Return all monomials of degree at most ``degree``, each with the root of its multinomial coefficient."""
-        n_monomials = math.comb(n_features + self.degree, self.degree)
-        if n_monomials > FeatureMap.LIMIT:
-            raise VotronError(
-                f"{self!r} over {n_features} features has {n_monomials:,} monomials, more than {FeatureMap.LIMIT:,}."
-            )
-        if self.gamma < 0 or self.coef0 < 0:
-            raise VotronError(f"{self!r} has no real feature map: gamma and coef0 must not be negative.")
-        monomials, scales = [], []
-        for size in range(self.degree + 1):
-            for chosen in itertools.combinations_with_replacement(range(n_features), size):
-                ways = math.factorial(self.degree) // math.factorial(self.degree - size)
-                for feature in set(chosen):
-                    ways //= math.factorial(chosen.count(feature))
-                scale = ways * self.coef0 ** (self.degree - size) * self.gamma**size
-                if scale > 0:
-                    monomials.append(chosen)
-                    scales.append(math.sqrt(scale))
-        return FeatureMap(n_features, tuple(monomials), tuple(scales))
 
 
 @RowLoop

@@ -25,6 +25,8 @@ class Column:
     """A column of a table, as far as it was seen."""
 
     name: str
+    is_date: bool = False
+    """Whether the model's encoder reads its texts as dates."""
     kind: str = "nothing"
     missing: int = 0
     low: Any = None
@@ -53,11 +55,15 @@ class Column:
         self.low = low if self.low is None else min(self.low, low)
         self.high = high if self.high is None else max(self.high, high)
 
+    @property
+    def kind_in_words(self) -> str:
+        return "date" if self.is_date else self.kind
+
     def cells(self) -> list[str]:
         """Return name, kind, missing values, different values, and which these are."""
         distinct = f"over {_MOST_VALUES:,}" if self.values is None else f"{len(self.values):,}"
         missing = f"{self.missing:,}" if self.missing else ""
-        return [name_of(self.name, 2 * _LONGEST), self.kind, missing, distinct, self._range()]
+        return [name_of(self.name, 2 * _LONGEST), self.kind_in_words, missing, distinct, self._range()]
 
     def _range(self) -> str:
         if self.kind == "number" and self.low is not None:
@@ -74,6 +80,7 @@ class Column:
 class Description:
     """What rows are like."""
 
+    dates: set[str] = field(default_factory=set)
     rows: int = 0
     dropped: int = 0
     unlabelled: int = 0
@@ -95,7 +102,7 @@ class Description:
         if batch.columns is not None:
             self.columns = {} if self.columns is None else self.columns
             for name, column in zip(map(str, batch.columns), columns_of(batch.X), strict=True):
-                self.columns.setdefault(name, Column(name)).add(column)
+                self.columns.setdefault(name, Column(name, name in self.dates)).add(column)
             return
         self.sparse = bool(sp.issparse(batch.X))
         if batch.X.dtype.kind in "biuf" and self.features:
@@ -108,8 +115,8 @@ class Description:
         """Return what the rows are, without their columns."""
         rows = counted(self.rows, "row")
         if self.columns is not None:
-            kinds = Counter(column.kind for column in self.columns.values())
-            listed = ", ".join(f"{n:,} of {kind}" for kind, n in kinds.items())
+            kinds = Counter(column.kind_in_words for column in self.columns.values())
+            listed = ", ".join(f"{n:,} {kind}" for kind, n in kinds.items())
             missing = sum(column.missing for column in self.columns.values())
             said = [f"{rows} with {counted(self.features, 'column')} ({listed})."]
             said += [f"{counted(missing, 'value')} missing."] if missing else ["No value is missing."]

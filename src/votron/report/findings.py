@@ -23,6 +23,7 @@ from votron.plots.training import RulesOverTime, has_moments
 from votron.report._description import Description
 from votron.rules.base import rules_that_differ
 from votron.tables import Unseen, encoder_of
+from votron.tables.date import DateColumn
 from votron.theory import Certificate
 
 MOST_WRONG = 40
@@ -66,9 +67,12 @@ class Findings:
         self.rules: RulesOverTime | None = None
         if has_moments(self.classifier):
             self.rules = RulesOverTime(self.classifier, rules_that_differ(len(self.classes)))
-        self.description, self.unseen = Description(), Unseen()
+        self.encoder, self.unseen = encoder_of(model), Unseen()
+        columns = [] if self.encoder is None else self.encoder.columns_
+        self.description = Description({each.name for each in columns if isinstance(each, DateColumn)})
         self.wrong = WrongRows(self.classifier, MOST_WRONG)
-        self.right: list[PredictedRow] = []
+        self.typical: PredictedRow | None = None
+        """A right row that is as sure as most."""
         self.seconds = 0.0
         """What reading rows as the classifier takes them, and predicting them, took."""
         self.started = time.monotonic()
@@ -86,32 +90,27 @@ class Findings:
         X = rows_for_classifier(self.model, batch.X)
         predicted = self.evaluation.add(X, y)
         self.seconds += time.perf_counter() - start
-        if (encoder := encoder_of(self.model)) is not None:
-            self.unseen.update(encoder.unseen(batch.X))
+        if self.encoder is not None:
+            self.unseen.update(self.encoder.unseen(batch.X))
         if self.rules is not None:
             self.rules.add(X, y)
         self.wrong.add(batch, X, predicted)
-        self._keep_right(batch, X, predicted)
+        self.typical = self.typical or self._typical(batch, X, predicted)
 
-    def _keep_right(self, batch: Examples, X: RowsLike, predicted: Array) -> None:
-        """Keep a right row of a batch whose margin is in the middle."""
+    def _typical(self, batch: Examples, X: RowsLike, predicted: Array) -> PredictedRow | None:
+        """Return a right row of a batch whose margin is in the middle."""
         y = np.asarray(batch.y)
-        right = np.flatnonzero(predicted == y)
-        if len(right):
-            some = right[np.unique(np.linspace(0, len(right) - 1, min(len(right), _RIGHT_SAMPLE)).astype(np.int64))]
-            margins = row_margins(self.classifier, rows_at(X, some), y[some])
-            middle = np.argsort(margins, kind="stable")[[len(some) // 2]]
-            self.right += predicted_rows(self.classifier, batch, X, predicted, some[middle], margins[middle])
+        right = np.flatnonzero(predicted == y)[:_RIGHT_SAMPLE]
+        if not len(right):
+            return None
+        margins = row_margins(self.classifier, rows_at(X, right), y[right])
+        middle = np.argsort(margins, kind="stable")[[len(right) // 2]]
+        return predicted_rows(self.classifier, batch, X, predicted, right[middle], margins[middle])[0]
 
     @property
     def labels(self) -> list[Any]:
         """The model's labels, and those of the data that it has never seen."""
         return self.counts.labels(self.classes)
-
-    @property
-    def typical(self) -> PredictedRow | None:
-        """A right row that is as sure as most."""
-        return sorted(self.right, key=lambda row: row.margin)[len(self.right) // 2] if self.right else None
 
 
 def batches_of(X: RowsLike, y: Labels, image_shape: tuple[int, ...] | None = None) -> Iterator[Examples]:

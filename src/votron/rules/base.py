@@ -22,17 +22,6 @@ from votron._util.types import Floats, Index
 if TYPE_CHECKING:
     from votron.rules.vectors import Vectors
 
-__all__ = [
-    "RULES",
-    "Account",
-    "DrawnRule",
-    "MomentRule",
-    "Rule",
-    "TallyRule",
-    "register_rule",
-    "rules_that_differ",
-]
-
 
 class Account(NamedTuple):
     """The coefficients by which training examples make up a score, Σ_j coefficient_j K(x_j, x) / divisor."""
@@ -45,7 +34,7 @@ class Account(NamedTuple):
 
 
 class Rule:
-    """How the vectors of a training run predict.
+    """The base class of prediction rules.
 
     Examples
     --------

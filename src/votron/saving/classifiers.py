@@ -36,8 +36,6 @@ from votron.saving.tensors import Tensors, plain
 NotNegative = Annotated[float, msgspec.Meta(ge=0)]
 _ANY_ROW = 2**62
 _VALIDATION = ("validation_moments_", "validation_scores_")
-_SMALL = 1 << 20
-"""Bytes of weights below which a sparse form is not worth it."""
 
 
 class Classifier(State, tag_field="class"):
@@ -87,7 +85,10 @@ def classifier_from(state: AnyClassifier, tensors: Tensors) -> Estimator:
     model.classes_ = tensors.labels("classes")
     set_names(model, state.n_features, tensors)
     if state.history is not None:
-        model.history_ = _history_from(state.history)
+        found = msgspec.convert(state.history, TrainingHistory, from_attributes=True)
+        if found.chosen_rule not in (None, *RULES):
+            raise ModelFileError("its history has a rule that is not known.")
+        model.history_ = dataclasses.replace(found, from_file=True)
     elif state.cls is not CompactClassifier:
         raise ModelFileError("its classifier has no history.")
     state.build(model, tensors)
@@ -101,18 +102,8 @@ def classifier_from(state: AnyClassifier, tensors: Tensors) -> Estimator:
     return model
 
 
-def _history_from(state: object) -> TrainingHistory:
-    found = msgspec.convert(state, TrainingHistory, from_attributes=True)
-    if found.chosen_rule not in (None, *RULES):
-        raise ModelFileError("its history has a rule that is not known.")
-    return dataclasses.replace(found, from_file=True)
-
-
 def _n_vectors(model: Estimator) -> int:
     return 1 if len(model.classes_) == 2 else len(model.classes_)
-
-
-# -- with support vectors ---------------------------------------------------------------------------------------------
 
 
 class VectorsState(State):
@@ -219,9 +210,6 @@ class KernelAdatron(Classifier, tag="KernelAdatronClassifier"):
         model.converged_ = bool(model.history_.converged)
 
 
-# -- with a weight for each feature -----------------------------------------------------------------------------------
-
-
 class Averaged(Classifier, tag="AveragedPerceptronClassifier"):
     cls: ClassVar[type[VotronClassifier]] = AveragedPerceptronClassifier
     time: Count
@@ -267,11 +255,9 @@ class Averaged(Classifier, tag="AveragedPerceptronClassifier"):
 
 
 def _is_thin(*matrices: Floats) -> bool:
-    """Tell whether large dense weights take less than half the space as CSR matrices."""
-    n_bytes = sum(each.nbytes for each in matrices)
-    if n_bytes < _SMALL:
-        return False
-    return bool(2 * sum(12 * np.count_nonzero(each) + 4 * (each.shape[0] + 1) for each in matrices) < n_bytes)
+    """Tell whether weights take less than half the space as CSR matrices."""
+    sizes = [12 * np.count_nonzero(each) + 4 * (each.shape[0] + 1) for each in matrices]
+    return bool(2 * sum(sizes) < sum(each.nbytes for each in matrices))
 
 
 class Winnow(Classifier, tag="WinnowClassifier"):
@@ -320,9 +306,6 @@ class NaiveBayes(Classifier, tag="NaiveBayesLinearClassifier"):
         prior = model.class_log_prior_  # -inf for a class without examples
         if not (prior < np.inf).all() or (model.feature_log_prob_ >= 0).any():
             raise tensors.wrong("feature_log_prob_", "logarithms of probabilities")
-
-
-# -- compact classifiers ----------------------------------------------------------------------------------------------
 
 
 class LinearState(State, tag="linear", tag_field="form"):

@@ -153,9 +153,6 @@ def _digest(manifest: bytes, arrays: Mapping[str, Array]) -> str:
     return sha.hexdigest()
 
 
-# -- the header -------------------------------------------------------------------------------------------------------
-
-
 class _Entry(msgspec.Struct, forbid_unknown_fields=True):
     """An array in the header."""
 

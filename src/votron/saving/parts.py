@@ -54,9 +54,6 @@ def is_a(value: object, kind: type) -> bool:
     return type(value) is kind or (kind is float and type(value) is int)
 
 
-# -- kernels ----------------------------------------------------------------------------------------------------------
-
-
 class KernelState(State):
     """A kernel: its name, and the fields of its dataclass."""
 
@@ -100,8 +97,6 @@ def _kernel_class(name: str) -> type[Kernel] | None:
     """Return the class of a kernel that is registered already: opening a file imports nothing."""
     return dict.get(KERNELS, name) or MADE_OF_KERNELS.get(name)
 
-
-# -- parameters -------------------------------------------------------------------------------------------------------
 
 Params = dict[str, Scalar | KernelState]
 
@@ -166,8 +161,6 @@ def _refuse_unknown_names(made: Estimator) -> None:
                 f"Got {value[:60]!r} instead."
             )
 
-
-# -- records and support vectors --------------------------------------------------------------------------------------
 
 _COLUMNS = {"example": "i8", "vector": "i4", "sign": "i1", "time": "i8", "score": "f8", "norm2": "f8"}
 

@@ -63,8 +63,6 @@ class Tensors:
         if self._room[0] < 0:
             raise ModelFileError("it would take much more memory than the file has bytes.")
 
-    # -- writing ------------------------------------------------------------------------------------------------------
-
     def put(self, name: str, value: Rows) -> None:
         if sp.issparse(value):
             for part in ("data", "indices", "indptr"):
@@ -93,19 +91,11 @@ class Tensors:
             )
         self.put(name, np.frombuffer(msgspec.json.encode([plain(each) for each in values]), dtype=np.uint8))
 
-    # -- reading ------------------------------------------------------------------------------------------------------
-
     def __contains__(self, name: str) -> bool:
         return self._prefix + name in self.arrays or f"{self._prefix}{name}.indptr" in self.arrays
 
     def take(
-        self,
-        name: str,
-        types: str,
-        shape: tuple[int | None, ...],
-        *,
-        least: float = -np.inf,
-        finite: bool = True,
+        self, name: str, types: str, shape: tuple[int | None, ...], *, least: float = -np.inf, finite: bool = True
     ) -> Array:
         """Return an array of one of several types and of a shape (None: any size)."""
         found = self.arrays.pop(self._prefix + name, np.empty((0, 0, 0)))

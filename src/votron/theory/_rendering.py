@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from votron._util.text_tables import as_text as aligned
 from votron._util.types import Params
-from votron.theory.evidence import Measured
 from votron.theory.statements import ESTIMATE, FACT, GUARANTEE
 
 if TYPE_CHECKING:
@@ -19,14 +18,6 @@ WIDTH = 120
 """Columns of the full text."""
 SHORT_WIDTH, MOST_CHANGES = 80, 3
 """Columns of the short text, and the number of changes that it advises."""
-
-_JOINTLY = (
-    "Classes were trained together: a row's margin is (w_y − w_r)·x / (√2 ‖w‖) for the best other class r, with ‖w‖ "
-    "that of all vectors as one. There are at most (1 + τ)(R/γ)² mistakes in all; the bounds on mistakes do not hold "
-    "for one class against the rest."
-)
-
-# -- numbers ----------------------------------------------------------------------------------------------------------
 
 
 def percent(value: float | None) -> str:
@@ -49,9 +40,6 @@ def _span(values: Sequence[float | None], form: Callable[[float], str]) -> str:
     return text if len(known) == len(values) else f"{text} ({len(known)} of {len(values)})"
 
 
-# -- the short text ---------------------------------------------------------------------------------------------------
-
-
 def in_short(found: Certificate) -> str:
     """Return the best guarantee, the measured error and the changes that would help, on one screen."""
     lines = [f"Certificate of {found.model}", f"{found.predictor}, {_training(found)}", ""]
@@ -63,9 +51,10 @@ def in_short(found: Certificate) -> str:
         lines.append(f"Measured: {_measured(found)}")
     if (mistakes := _mistakes(found)) is not None:
         lines.append(f"Mistakes: {mistakes}")
-    changes = _better(found)
-    if changes:
-        lines += ["", f"For a {'better ' if found.useful else ''}guarantee:"]
+    useful = found.useful
+    limit = 0.5 if useful is None else useful.error or 0.0
+    if changes := advice(found, limit)[:MOST_CHANGES]:
+        lines += ["", f"For a {'better ' if useful else ''}guarantee:"]
         lines += [f"  {change}" for change in changes]
     return "\n".join(fill(line, SHORT_WIDTH, subsequent_indent="    ") for line in lines)
 
@@ -112,53 +101,30 @@ def _mistakes(found: Certificate) -> str | None:
     return f"{sum(found.mistakes):,} in training; the theory allows {_count(least.total or 0.0)} ({least.name})"
 
 
-def _better(found: Certificate) -> list[str]:
-    """Return the first changes that lead to a better guarantee."""
-    limit = 0.5 if found.useful is None else found.useful.error or 0.0
-    ranked = [(changes, bound) for changes, bound in _advised(found) if bound.error is None or bound.error < limit]
-    return [f"{' + '.join(changes)}: {_promise(bound)}" for changes, bound in ranked[:MOST_CHANGES]]
-
-
 def summary(found: Certificate) -> str:
     text = f"Guaranteed: {_guaranteed(found)}."
     return f"{text} Measured: {_measured(found)}." if found.predictor in found.measured else text
 
 
-# -- advice -----------------------------------------------------------------------------------------------------------
-
-
-def advice(found: Certificate) -> list[str]:
-    """Return which changes would earn which guarantees, the fewest changes first."""
-    return [f"{' + '.join(changes)}: {_promise(bound)}" for changes, bound in _advised(found)]
-
-
-def _advised(found: Certificate) -> list[tuple[tuple[str, ...], Bound]]:
+def advice(found: Certificate, limit: float = math.inf) -> list[str]:
+    """Return the changes that would lead to guarantees below a limit, the fewest changes first."""
     best: dict[tuple[str, ...], Bound] = {}
     for bound in found.bounds:
-        known = bound.error is not None or any(a.before_value for a in bound.failing)
-        if bound.kind != GUARANTEE or not bound.failing or not known or "" in bound.changes:
-            continue  # "" is an assumption that no change can satisfy
-        other = best.get(bound.changes)
-        if other is None or _order(bound) < _order(other):
-            best[bound.changes] = bound
-    return sorted(best.items(), key=lambda item: (len(item[0]), _order(item[1])))
-
-
-def _order(bound: Bound) -> float:
-    return math.inf if bound.error is None else bound.error
+        if bound.kind == GUARANTEE and bound.failing and bound.error is not None and "" not in bound.changes:
+            other = best.get(bound.changes)
+            if other is None or bound.error < (other.error or 0.0):
+                best[bound.changes] = bound
+    ranked = sorted(best.items(), key=lambda item: (len(item[0]), item[1].error))
+    return [f"{' + '.join(changes)}: {_promise(bound)}" for changes, bound in ranked if (bound.error or 0.0) < limit]
 
 
 def _promise(bound: Bound) -> str:
-    by = f"({bound.name}, {bound.predictor})"
-    if bound.error is None:
-        return f"a guarantee whose value is not known yet {by}"
     about = "about " if any(a.another_run for a in bound.failing) else ""
+    by = f"({bound.name}, {bound.predictor})"
     if bound.vacuous:
         return f"a guarantee, but a vacuous one, {about}{bound.error:.2f} {by}"
     return f"error at most {about}{percent(bound.error)} {by}"
 
-
-# -- the tables -------------------------------------------------------------------------------------------------------
 
 Cells = list[list[str]]
 
@@ -172,13 +138,12 @@ def _head(found: Certificate) -> str:
 
 def _margin_cells(found: Certificate) -> Cells:
     """Return the mistakes, support and margins of each class."""
-    names = list(found.margins)
-    margins = [[f"{kind}: {names[0]}", *names[1:]] for kind in ("margin", "normalised")]
-    head = ["class", *([] if found.mistakes is None else ["mistakes"]), "support", *margins[0], *margins[1]]
+    margins = [f"margin of {name}" for name in found.margins]
+    head = ["class", *([] if found.mistakes is None else ["mistakes"]), "support", *margins]
     rows, at_most = [head], "" if found.support_known else "≤ "
     for c, label in enumerate(found.labels):
         mistakes = [] if found.mistakes is None else [_count(found.mistakes[c])]
-        values = [table[name][c] for table in (found.margins, found.normalized_margins) for name in names]
+        values = [each[c] for each in found.margins.values()]
         support = at_most + _count(found.support[c])
         rows.append([str(label), *mistakes, support, *(f"{value:.3g}" for value in values)])
     return rows
@@ -234,8 +199,7 @@ def _verdict(bound: Bound) -> str:
 def _notes(found: Certificate) -> list[str]:
     """Return the assumptions that fail or are claimed, and why values are missing."""
     errors = [bound for bound in found.bounds if bound.kind != FACT]
-    lines = [_JOINTLY] if found.trained_jointly else []
-    lines += [f"Fails: {a.name}, since {a.because}." for bound in errors for a in bound.failing if a.name != "its rule"]
+    lines = [f"Fails: {a.name}, since {a.because}." for bound in errors for a in bound.failing if a.name != "its rule"]
     lines += [f"Assumed: {a.name}, {a.because}." for a in found.claims]
     missing: dict[str, list[str]] = {}
     for bound in errors:
@@ -260,11 +224,8 @@ def in_full(found: Certificate) -> str:
     return "\n\n".join(parts)
 
 
-# -- rows -------------------------------------------------------------------------------------------------------------
-
-
 def rows(found: Certificate) -> list[Params]:
-    """Return a dict for each bound and class, one for all classes together, and two for each measured error."""
+    """Return a dict for each bound and class, and one for all classes together."""
     out = []
     for bound in found.bounds:
         lines = list(zip(map(str, found.labels), bound.values, bound.remarks, strict=True))
@@ -288,18 +249,4 @@ def rows(found: Certificate) -> list[Params]:
             }
             for label, value, remark in lines
         ]
-    return out + [line for name, measured in found.measured.items() for line in _measured_rows(found, name, measured)]
-
-
-def _measured_rows(found: Certificate, predictor: str, measured: Measured) -> list[Params]:
-    label = "all" if len(found.labels) > 1 else str(found.labels[0])
-    mine = predictor == found.predictor
-    common = {"predictor": predictor, "quantity": "error", "label": label, "vacuous": False}
-    common |= {"applies": mine, "fails": "" if mine else "its rule", "assumes": "test data"}
-    common |= {"remark": f"{measured.total} of {measured.n} test examples"}
-    limit = measured.guaranteed(found.delta)
-    return [
-        {**common, "bound": "measured", "formula": "", "kind": "measured", "value": measured.rate},
-        {**common, "bound": "Clopper & Pearson", "formula": "P(Bin(n, p) ≤ errors) = δ", "kind": GUARANTEE,
-         "value": limit},
-    ]  # fmt: skip
+    return out

@@ -15,8 +15,8 @@ from msgspec import Meta
 from votron._util.types import Axes, Estimator, Labels, Params, RowsLike
 from votron.errors import BoundViolatedError, VotronError
 from votron.theory import _rendering
-from votron.theory._test_data import check_test_data
 from votron.theory.evidence import Assumption, Count, Evidence, Measured
+from votron.theory.evidence.trained import check_test_data
 from votron.theory.evidence.wrapped import unwrapped
 from votron.theory.geometry import Comparators
 from votron.theory.statements import ESTIMATE, FACT, GUARANTEE, Kind, Quantity, Statement, statements_for
@@ -57,13 +57,6 @@ class Bound:
         Conditions on the model and the data.
     joint : float or None
         The value for the vectors of several classes together, where the theorem holds for them as for one.
-
-    Examples
-    --------
-    >>> needs = (Assumption("one epoch", False, "10 epochs were run", "epochs=1"),)
-    >>> bound = Bound("Helmbold & Warmuth", "2 k/(m+1)", "estimate", "error", "vote", (0.2,), ("",), 0.2, needs)
-    >>> bound.applies, bound.vacuous, bound.changes
-    (False, False, ('epochs=1',))
     """
 
     name: str
@@ -134,7 +127,7 @@ class Certificate:
         The mistakes of each vector; None for a model that was not trained by mistakes.
     support, support_known : tuple of int, bool
         ‖α‖₀ of each vector, and whether it is exact or an upper limit.
-    margins, normalized_margins : dict of tuple of float
+    margins : dict of tuple of float
         The margins of the model's vectors and comparators on the training data, for each class.
     bounds : tuple of Bound
         All bounds: those on mistakes, then by predictor.
@@ -142,16 +135,6 @@ class Certificate:
         The error of each predictor on the test data, if there are any, and the assumption behind it.
     trained_jointly : bool
         Whether several classes were trained together: then there is one vector, made of all of theirs.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from votron import VotedPerceptronClassifier
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> model = VotedPerceptronClassifier(kernel="poly", degree=2, gamma=1e-6, margin=0.0, epochs=1, random_state=0)
-    >>> found = certify(model.fit(X, y), X, y)
-    >>> found.best("guarantee").name, round(found.best("guarantee").error, 2)
-    ('(7) with errors', 0.47)
     """
 
     model: str
@@ -166,7 +149,6 @@ class Certificate:
     support: tuple[Count, ...]
     support_known: bool
     margins: dict[str, tuple[float, ...]]
-    normalized_margins: dict[str, tuple[float, ...]]
     bounds: tuple[Bound, ...]
     measured: dict[str, Measured] = field(default_factory=dict)
     test_data: Assumption | None = None
@@ -227,10 +209,8 @@ class Certificate:
 
     def to_frame(self) -> DataFrame:
         """Return the bounds as a pandas DataFrame, one row for each bound and class."""
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise VotronError("to_frame needs pandas: pip install pandas. to_dict() does without.") from error
+        import pandas as pd
+
         return pd.DataFrame(_rendering.rows(self))
 
     def to_dict(self) -> Params:
@@ -245,13 +225,7 @@ class Certificate:
         return {**plain, "claims": claims, "advice": self.advice(), "summary": self.summary}
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the bounds on errors by predictor, beside the measured errors, and return the matplotlib Axes.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; by default a new figure.
-        """
+        """Draw the bounds beside the measured errors, in a new figure or in these Axes, and return the Axes."""
         from votron.theory._plot import draw
 
         return draw(self, ax)
@@ -318,8 +292,7 @@ def certify(
         raise VotronError("X_test and y_test of certify go together. Got only one of them.")
     if not (isinstance(delta, int | float | np.number) and 0 < delta < 1):
         raise VotronError(
-            f"The 'delta' of certify must be a number in the range (0, 1). Got {delta!r} instead.",
-            parameter="delta",
+            f"The 'delta' of certify must be a number in the range (0, 1). Got {delta!r} instead.", parameter="delta"
         )
     estimator, transform, touched = unwrapped(model, "_evidence")
     rows = transform(X)
@@ -344,8 +317,6 @@ def _with(touched: list[Assumption], evidence: Evidence) -> Evidence:
 
 
 def _certificate(evidence: Evidence, delta: float, bounds: tuple[Bound, ...]) -> Certificate:
-    each = evidence.candidates.items()
-    lengths = evidence.lengths[:, None]
     return Certificate(
         model=evidence.model,
         predictor=evidence.predictor,
@@ -358,8 +329,7 @@ def _certificate(evidence: Evidence, delta: float, bounds: tuple[Bound, ...]) ->
         mistakes=tuple(int(run.mistakes or 0) for run in evidence.runs) if evidence.by_mistakes else None,
         support=tuple(run.support for run in evidence.runs),
         support_known=all(run.support_known for run in evidence.runs),
-        margins={name: tuple(values.min(axis=0).tolist()) for name, values in each},
-        normalized_margins={name: tuple((values / lengths).min(axis=0).tolist()) for name, values in each},
+        margins={name: tuple(values.min(axis=0).tolist()) for name, values in evidence.candidates.items()},
         bounds=bounds,
         trained_jointly=evidence.trained_jointly,
     )
@@ -370,7 +340,9 @@ def _bound(statement: Statement, evidence: Evidence, delta: float) -> Bound:
     found = [statement.value(evidence, c, delta) for c in range(n)]
     # only guarantees depend on δ
     shared = [statement.value(evidence, c, delta / n) for c in range(n)] if statement.kind == GUARANTEE else found
-    joint = statement.together(evidence, delta)
+    joint = None
+    if statement.joint and evidence.together is not None:
+        joint = _finite(statement.value(replace(evidence, runs=(evidence.together,)), 0, delta)[0])
     return Bound(
         name=statement.name,
         formula=statement.formula,
@@ -381,7 +353,7 @@ def _bound(statement: Statement, evidence: Evidence, delta: float) -> Bound:
         remarks=tuple(remark for _, remark in found),
         total=_finite(sum(value for value, _ in shared)),
         assumptions=statement.assumptions(evidence),
-        joint=None if joint is None else _finite(joint[0]),
+        joint=joint,
     )
 
 

@@ -48,28 +48,20 @@ NOTHING = 1e-4
 """Margin, relative to the radius of the data, below which they count as inseparable."""
 SLACK = 1e-5
 """Relative rounding errors (of float32, say) allowed in the symmetry and the least eigenvalue of a Gram matrix."""
+TOLERANCE = 1e-6
+"""Distance of y f(x) from 1 that counts as none."""
 ZERO = 1e-13
 """Share of all weights that counts as 0."""
-
-
-# -- the sphere -------------------------------------------------------------------------------------------------------
 
 
 class Sphere(NamedTuple):
     """The smallest sphere around points.
 
-    The centre is the sum of the points with ``weights``, and ``radius`` the distance of the farthest point from it. The
-    weights prove that no sphere around the points has a smaller radius than ``least``.
-
-    Examples
-    --------
-    >>> Sphere(1.0, np.array([0.5, 0.5]), 1.0).radius
-    1.0
+    The centre is the sum of the points with ``weights``, and ``radius`` the distance of the farthest point from it.
     """
 
     radius: float
     weights: Floats
-    least: float
 
 
 def smallest_sphere(K: ArrayLike) -> Sphere:
@@ -102,12 +94,7 @@ def smallest_sphere(K: ArrayLike) -> Sphere:
             break
     weights = multipliers / multipliers.sum()
     centre = weights @ X
-    radius = math.sqrt(scale * float(np.square(X - centre).sum(axis=1).max()))
-    least = math.sqrt(scale * max(0.0, float(weights @ lengths2 - centre @ centre)))
-    return Sphere(radius, weights, min(least, radius))
-
-
-# -- the hyperplane ---------------------------------------------------------------------------------------------------
+    return Sphere(math.sqrt(scale * float(np.square(X - centre).sum(axis=1).max())), weights)
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,8 +109,6 @@ class EssentialSupport:
         Examples with α > 0; those with y f(x) = 1; and those in the support of every expansion of w.
     margin : float
         γ = 1/‖w‖, the maximal margin.
-    threshold : bool
-        Whether the hyperplane has one.
     extent : float
         r, as in the bound: through the origin the largest ‖x‖ of the essential support vectors, 0 without any; with a
         threshold the diameter of the smallest sphere around the examples on the margin.
@@ -136,18 +121,8 @@ class EssentialSupport:
 
     With a threshold R would be too little: of the points −9, −1, 1 and 9 on a line, the first two negative, −1 and 1
     are both errors of leave-one-out, and γ = R = 1. (Freund & Schapire's summary of the bound has R; Vapnik & Chapelle
-    quote it with the diameter, 2R.) For the errors of one sample's leave-one-out √2 R is enough: leaving out an error p
-    moves w by at most α_p S, S the distance of p from the mean, weighted by α, of the other support vectors of its
-    class, and y f(p) by at most α_p S², which therefore is at least 1. So the weighted variance of a class with k
-    errors is at least 2γ²(k − 1)²/k; those of both classes come to at most 2R² − 2γ²; together, k₊ + k₋ ≤ 2(R/γ)². The
-    sphere has to hold the support vectors of some expansion: a single essential one has R = 0, and may be an error.
-
-    Examples
-    --------
-    >>> X, y = np.array([[-3.0], [-1.0], [1.0], [5.0]]), np.array([-1, -1, 1, 1])
-    >>> found = essential_support_vectors(X @ X.T, y)
-    >>> found.essential, round(found.margin, 9), round(found.extent, 9)
-    (array([1, 2]), 1.0, 2.0)
+    quote it with the diameter, 2R.) The sphere has to hold the support vectors of some expansion: a single essential
+    one has R = 0, and may be an error.
     """
 
     alpha: Floats
@@ -155,13 +130,10 @@ class EssentialSupport:
     on_margin: Index
     essential: Index
     margin: float
-    threshold: bool
     extent: float
 
 
-def essential_support_vectors(
-    K: ArrayLike, y: ArrayLike, *, threshold: bool = True, tol: float = 1e-6
-) -> EssentialSupport:
+def essential_support_vectors(K: ArrayLike, y: ArrayLike, *, threshold: bool = True) -> EssentialSupport:
     """Find the hyperplane of maximal margin and its essential support vectors.
 
     Parameters
@@ -172,8 +144,6 @@ def essential_support_vectors(
         Labels +1 and -1, both of them.
     threshold : bool, default=True
         Planes w·x + b = 0; otherwise w·x = 0, through the origin of feature space.
-    tol : float, default=1e-6
-        How far y f(x) may be from 1 and count as 1.
 
     Notes
     -----
@@ -191,8 +161,8 @@ def essential_support_vectors(
     """
     sample = _Sample("essential_support_vectors", K, y, threshold)
     plane = sample.solve()
-    on_margin = np.flatnonzero(sample.scores(plane) <= 1 + tol)
-    essential = np.flatnonzero((plane.alpha > 0) & (sample.left_out_scores(plane) < 1 - tol))
+    on_margin = np.flatnonzero(sample.scores(plane) <= 1 + TOLERANCE)
+    essential = np.flatnonzero((plane.alpha > 0) & (sample.left_out_scores(plane) < 1 - TOLERANCE))
     gram = np.asarray(K, dtype=np.float64)
     if threshold:
         extent = 2 * smallest_sphere(gram[np.ix_(on_margin, on_margin)]).radius
@@ -204,19 +174,12 @@ def essential_support_vectors(
         on_margin=on_margin,
         essential=essential,
         margin=sample.margin(plane),
-        threshold=bool(threshold),
         extent=extent,
     )
 
 
 class SeparatingVector(NamedTuple):
-    """A vector u of length 1 with the largest margin on a sample: u = Σ c_i x_i, and γ = min y (u·x).
-
-    Examples
-    --------
-    >>> separating_vector([[4.0]], [-1])
-    SeparatingVector(coefficients=array([-0.5]), margin=2.0)
-    """
+    """A vector u of length 1 with the largest margin on a sample: u = Σ c_i x_i, and γ = min y (u·x)."""
 
     coefficients: Floats
     margin: float
@@ -234,8 +197,6 @@ def separating_vector(K: ArrayLike, y: ArrayLike) -> SeparatingVector | None:
     >>> found = separating_vector(X @ X.T, y)
     >>> np.abs(np.round(found.coefficients @ X, 9)), round(found.margin, 9)
     (array([0., 1.]), 1.0)
-    >>> separating_vector(X @ X.T, [1, -1, -1]) is None, separating_vector([[1, -1], [-1, 1]], [1, 1]) is None
-    (False, True)
     """
     sample = _Sample("separating_vector", K, y, threshold=False, both=False)
     plane = sample.find()
@@ -250,11 +211,6 @@ class LeftOut(NamedTuple):
 
     ``scores`` are y f(x) of each example under the hyperplane trained without it; -1 where the others are all of the
     other class, and the hyperplane has a threshold. ``errors`` are the examples with a score of 0 or less.
-
-    Examples
-    --------
-    >>> LeftOut(np.array([1.0, -0.5]), np.array([1])).errors
-    array([1])
     """
 
     scores: Floats
@@ -295,8 +251,6 @@ def vapnik_svm_bound(m: int, n_essential: float, radius: float | None = None, ma
 
     Examples
     --------
-    >>> vapnik_svm_bound(m=99, n_essential=7)
-    0.07
     >>> X, y = np.array([[-9.0], [-1.0], [1.0], [2.0]]), np.array([-1, -1, 1, 1])
     >>> found = essential_support_vectors(X @ X.T, y)
     >>> vapnik_svm_bound(len(y) - 1, len(found.essential), found.extent, found.margin)
@@ -304,8 +258,6 @@ def vapnik_svm_bound(m: int, n_essential: float, radius: float | None = None, ma
     """
     return least_count("n_essential", n_essential, radius, margin) / (count("m", m, 1) + 1)
 
-
-# -- solving ----------------------------------------------------------------------------------------------------------
 
 OFFSET = 10.0
 """Length of the constant feature for a free number; the result does not depend on it."""
@@ -405,9 +357,6 @@ def _features(K: Floats, centred: bool) -> tuple[Floats, float]:
     values, vectors = np.linalg.eigh(K / scale)
     some = values > len(K) * np.finfo(np.float64).eps * values[-1]
     return vectors[:, some] * np.sqrt(values[some]), scale
-
-
-# -- validation -------------------------------------------------------------------------------------------------------
 
 
 def _checked_gram(owner: str, K: ArrayLike) -> Floats:

@@ -49,14 +49,6 @@ class Margins:
         w·x, and +1 where the vector should score the example positively, else -1.
     norms, lengths : arrays of shape (n_vectors,) and (n_samples,)
         ‖w‖ and ‖x‖.
-
-    Examples
-    --------
-    >>> found = Margins(np.array([[2.0], [-3.0]]), np.array([[1], [-1]]), np.array([2.0]), np.array([1.0, 4.0]))
-    >>> found
-    Margins(2 examples, R = 4, unnormalised margins [1])
-    >>> found.unnormalized, found.normalized, found.radius
-    (array([1.]), array([0.375]), 4.0)
     """
 
     scores: Floats
@@ -152,9 +144,6 @@ def lengths_of(kernel: Kernel, rows: Rows) -> tuple[Floats, Floats]:
     if not kernel.unit_length:
         return lengths, np.ones(len(lengths))
     return lengths, np.divide(1.0, np.sqrt(squares), out=np.zeros_like(squares), where=squares > 0)
-
-
-# -- vectors to compare with ------------------------------------------------------------------------------------------
 
 
 def comparator_margins(

@@ -10,7 +10,7 @@ Several classes are one against the rest. A statement is about one vector, and a
 each guarantee at δ divided by their number. A theorem that only counts steps with a mistake, or examples in the
 support, holds for all vectors together, with the steps at which *any* vector erred, or the examples on which any
 depends. That is much better than the sum. Classes that were trained together are one vector from the start
-(`votron.theory.evidence.weights`).
+(`votron.theory.evidence.models`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 
@@ -77,11 +77,6 @@ class Statement:
         Whether it holds for several vectors together as for one.
     if_weighted : tuple of str
         Names of additional assumptions if mistakes were weighted: `PLAIN`, unless the proof covers more.
-
-    Examples
-    --------
-    >>> [s.name for s in STATEMENTS if s.kind == "guarantee" and s.predictor == "vote after one epoch"]
-    ['Cesa-Bianchi, Conconi & Gentile']
     """
 
     name: str
@@ -93,12 +88,6 @@ class Statement:
     value: Callable[[Evidence, int, float], Value]
     joint: bool = False
     if_weighted: tuple[str, ...] = PLAIN
-
-    def together(self, evidence: Evidence, delta: float) -> Value | None:
-        """Return the value for several vectors as one predictor, if the theorem holds for them."""
-        if evidence.together is None or not self.joint:
-            return None
-        return self.value(replace(evidence, runs=(evidence.together,)), 0, delta)
 
     def assumptions(self, evidence: Evidence) -> tuple[Assumption, ...]:
         """Return the assumptions, and whether they hold for the run."""
@@ -124,6 +113,7 @@ def _assumptions(name: str, evidence: Evidence, predictor: str) -> list[Assumpti
     if known:
         return known
     consistent = all(run.consistent for run in evidence.runs)
+    unit_length = bool(np.allclose(evidence.lengths, 1.0, rtol=0, atol=1e-6))
     mine = evidence.predictor == predictor
     other = "" if mine else f", not by the {predictor}"
     claim = ": your claim"
@@ -133,7 +123,7 @@ def _assumptions(name: str, evidence: Evidence, predictor: str) -> list[Assumpti
         "its rule": (mine, f"the model predicts by the {evidence.predictor}{other}"),
         "τ = 0": (evidence.tau == 0, f"updates were made up to a margin of τ = {evidence.tau:g}"),
         "consistent": (consistent, f"the final vectors {'do not err' if consistent else 'err'} on training examples"),
-        "unit length": (evidence.unit_length, f"examples {'have' if evidence.unit_length else 'do not have'} length 1"),
+        "unit length": (unit_length, f"examples {'have' if unit_length else 'do not have'} length 1"),
         "draws": (None, "the hash of a row and the seed is as good as a random draw for each row: not verified"),
         "labels known": (None, f"new rows have no label that training did not have{claim}"),
         "K(x, x) > 0": (False, f"{evidence.left_out} rows of length 0 were left out, and the bound ignores such rows"),
@@ -142,23 +132,26 @@ def _assumptions(name: str, evidence: Evidence, predictor: str) -> list[Assumpti
     holds, because = found.get(name, (False, f"nothing is known of {name!r} for such a model"))
     switch = predictor if name == "its rule" else name
     change = "" if holds else evidence.switches.get(switch, "")
-    return [Assumption(name, holds, because, change, name == "K(x, x) > 0", name == "consistent")]
+    return [Assumption(name, holds, because, change, another_run=name == "K(x, x) > 0")]
 
 
 # -- mistakes ---------------------------------------------------------------------------------------------------------
+
+ERRS, INSEPARABLE = "the vector errs on training examples", "no vector at hand separates the data"
+UNKNOWN = math.nan, "the mistakes of the first epoch are not known any more"
 
 
 def _novikoff(evidence: Evidence, c: int, delta: float) -> Value:
     attained, name = evidence.attained_margin(c)
     if attained <= 0:
-        return math.nan, "no vector at hand separates the data"
+        return math.nan, INSEPARABLE
     return novikoff_bound(evidence.radius * evidence.stretch, attained), f"margin {attained:.3g} of {name}"
 
 
 def _unit_length(evidence: Evidence, c: int, delta: float) -> Value:
     attained, name = evidence.attained_margin(c, normalized=True)
     if attained <= 0:
-        return math.nan, "no vector at hand separates the data"
+        return math.nan, INSEPARABLE
     return evidence.stretch**2 * unit_length_bound(min(1.0, attained)), f"normalised margin {attained:.3g} of {name}"
 
 
@@ -203,8 +196,6 @@ def _of_mistakes(evidence: Evidence, c: int, rows: Index, times: Index | Floats,
 
 
 # -- errors after one epoch -------------------------------------------------------------------------------------------
-
-UNKNOWN = math.nan, "the mistakes of the first epoch are not known any more"
 
 
 def _leave_one_out(deterministic: bool) -> Callable[[Evidence, int, float], Value]:
@@ -267,15 +258,14 @@ def _one_pass_fixed(evidence: Evidence, c: int, delta: float) -> Value:
 def _vapnik_chervonenkis(evidence: Evidence, c: int, delta: float) -> Value:
     run = evidence.runs[c]
     if not run.consistent:
-        return math.nan, "the vector errs on training examples"
+        return math.nan, ERRS
     rows: Index | slice = slice(None) if run.wrong is None else run.wrong
     attained, name = evidence.attained_margin(c, rows) if run.support else (0.0, "")
-    if attained <= 0:
-        return vapnik_chervonenkis_bound(evidence.m, run.support), f"{run.support} support vectors"
-    radius = float(evidence.lengths[rows].max())
-    value = vapnik_chervonenkis_bound(evidence.m, run.support, radius * evidence.stretch, attained)
-    by_margin = (radius * evidence.stretch / attained) ** 2 < run.support
-    return value, f"margin {attained:.3g} of {name}" if by_margin else f"{run.support} support vectors"
+    if attained > 0:
+        ratio = float(evidence.lengths[rows].max()) * evidence.stretch / attained
+        if ratio * ratio < run.support:
+            return vapnik_chervonenkis_bound(evidence.m, ratio * ratio), f"margin {attained:.3g} of {name}"
+    return _support_share(evidence, c, delta)
 
 
 def _support_share(evidence: Evidence, c: int, delta: float) -> Value:
@@ -284,9 +274,8 @@ def _support_share(evidence: Evidence, c: int, delta: float) -> Value:
 
 
 def _compression(evidence: Evidence, c: int, delta: float) -> Value:
-    run = evidence.runs[c]
-    if not run.consistent:
-        return math.nan, "the vector errs on training examples"
+    if not evidence.runs[c].consistent:
+        return math.nan, ERRS
     return _by_sparsity(evidence, c, delta, compression_bound)
 
 
@@ -313,10 +302,12 @@ def _own_rule(evidence: Evidence, c: int, delta: float) -> Value:
 
 
 def _kappa(evidence: Evidence, c: int) -> Value:
-    """Return κ = ⌈(R/γ)²⌉ for the best margin at hand."""
+    """Return κ = ⌈(R/γ)²⌉ for the best margin of any candidate."""
+    if not evidence.runs[c].consistent:
+        return math.nan, ERRS
     attained, name = evidence.attained_margin(c)
     if attained <= 0:
-        return math.nan, "no vector at hand separates the data"
+        return math.nan, INSEPARABLE
     bound = novikoff_bound(evidence.radius * evidence.stretch, attained)
     if math.isinf(bound):
         return math.nan, f"(R/γ)² is too large by the margin of {name}"
@@ -326,8 +317,6 @@ def _kappa(evidence: Evidence, c: int) -> Value:
 
 def _margin(evidence: Evidence, c: int, delta: float) -> Value:
     kappa, remark = _kappa(evidence, c)
-    if not evidence.runs[c].consistent:
-        return math.nan, "the vector errs on training examples"
     if not kappa < evidence.m:
         return math.nan, remark if math.isnan(kappa) else f"{remark}, not less than m"
     return compression_bound(evidence.m, int(kappa), delta), remark
@@ -335,8 +324,6 @@ def _margin(evidence: Evidence, c: int, delta: float) -> Value:
 
 def _margin_simple(evidence: Evidence, c: int, delta: float) -> Value:
     kappa, remark = _kappa(evidence, c)
-    if not evidence.runs[c].consistent:
-        return math.nan, "the vector errs on training examples"
     if not kappa < evidence.m / 4:
         return math.nan, remark if math.isnan(kappa) else f"{remark}, not less than m/4"
     n = max(4.0, evidence.m / kappa * (1 - 1e-12))  # the larger n, the smaller the bound
@@ -349,7 +336,7 @@ def _pac(name: str) -> Callable[[Evidence, int, float], Value]:
             return math.nan, "the theorem is about one vector's sign, and these were trained together for the label"
         attained = float(evidence.candidates[name][:, c].min())
         if attained <= 0:
-            return math.nan, "the vector errs on training examples"
+            return math.nan, ERRS
         kappa = novikoff_bound(evidence.radius, attained)
         if not kappa < math.e * evidence.m / 8:
             return math.nan, f"(R/γ)² = {kappa:,.0f} for its own margin, too large beside m"
@@ -447,18 +434,13 @@ def _admitted(statement: object) -> tuple[str, Statement]:
     """Return a bound's name and the bound, or refuse it."""
     if not isinstance(statement, Statement):
         raise VotronError(f"A bound to register must be a Statement. Got {statement!r} instead.")
-    if statement.kind not in get_args(Kind) or statement.quantity not in get_args(Quantity):
-        raise VotronError(
-            f"The 'kind' and 'quantity' of the bound {statement.name!r} must be those of a Statement. "
-            f"Got {statement.kind!r} and {statement.quantity!r} instead."
-        )
     if any(statement.name == known.name for known in (*STATEMENTS, OWN)):
         raise VotronError(f"There is a bound of the name {statement.name!r} already: it is one of Votron's.")
     return statement.name, statement
 
 
 def _origin(statement: Statement) -> object:
-    """Return where a bound's function is defined, to tell a bound that is registered again from another."""
+    """Return where a bound's function is defined, which is the same if a cell of a notebook is run again."""
     value = statement.value
     name = getattr(value, "__qualname__", "<lambda>")
     return id(value) if "<lambda>" in name else (value.__module__, name)

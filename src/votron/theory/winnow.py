@@ -60,8 +60,6 @@ def disjunction_mistake_bound(
     --------
     >>> disjunction_mistake_bound(n_features=1024, n_literals=3)
     85.0
-    >>> disjunction_mistake_bound(n_features=2048, n_literals=3)
-    94.0
     """
     given = {"promotion": promotion, "threshold": threshold, "demotion": demotion, "n_features": n_features}
     constraints = CONSTRAINTS | {"n_features": [Interval(Integral, 1, 2**62, closed="both")]}

@@ -49,7 +49,7 @@ class _Columnar(Format):
         check_names(names, source.name)
         hidden = _hidden_indexes(names, options)
         if batch_bytes is None:
-            check_expanded(n_rows * len(names) * _BYTES_A_VALUE, options.max_bytes, source.name)
+            check_expanded(n_rows * len(names) * _BYTES_A_VALUE, source, options.max_bytes)
         begin, n = 0, n_rows if batch_bytes is None else min(_FIRST_ROWS, batch_bytes // (8 * len(names)) + 1)
         while begin < n_rows:
             with polars_errors(f"Cannot read {source.name} as {self.name}"):

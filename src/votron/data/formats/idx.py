@@ -68,12 +68,12 @@ class Idx(Format):
                 )
             width = math.prod(shape[1:]) * dtype.itemsize
             n = max(1, shape[0] if batch_bytes is None else batch_bytes // max(1, width))
-            _check_claim(source, dtype, shape if batch_bytes is None or source.size else shape[1:], options.max_bytes)
+            claimed = shape if batch_bytes is None or source.size is not None else shape[1:]
+            _check_claim(source, math.prod(claimed) * dtype.itemsize, options.max_bytes)
+            where = None if labels_file is None else os.fspath(labels_file)
             for begin in range(0, shape[0], n):
-                rows = min(n, shape[0] - begin)
-                X = _numbers(file, dtype, (rows, *shape[1:]), source.name)
-                where = None if labels_file is None else os.fspath(labels_file)
-                yield Part(X, None if y is None else y[begin : begin + rows], where)
+                X = _numbers(file, dtype, (min(n, shape[0] - begin), *shape[1:]), source.name)
+                yield Part(X, None if y is None else y[begin : begin + n], where)
                 del X  # not to be in memory while the next are read
             _check_end(file, source.name)
 
@@ -138,7 +138,7 @@ def read_idx(path: str | os.PathLike[str]) -> Array:
 def _whole(source: Source) -> Array:
     with source.open() as file:
         dtype, shape = _read_header(file, source.name)
-        _check_claim(source, dtype, shape, source.max_bytes)
+        _check_claim(source, math.prod(shape) * dtype.itemsize, source.max_bytes)
         array = _numbers(file, dtype, shape, source.name)
         _check_end(file, source.name)
     return array
@@ -157,16 +157,12 @@ def _read_header(file: IO[bytes], name: str) -> tuple[np.dtype[Any], tuple[int, 
     return np.dtype(_TYPES[magic[2]]), tuple(np.frombuffer(sizes, dtype=">u4").tolist())
 
 
-def _check_claim(source: Source, dtype: np.dtype[Any], shape: tuple[int, ...], max_bytes: int) -> None:
-    """Refuse a header that promises more than there is, or than may be expanded, before memory is taken for it."""
-    n_bytes = math.prod(shape) * dtype.itemsize
-    if source.size is not None and source.size != 4 + 4 * len(shape) + n_bytes:
-        raise DataError(
-            f"The header of the IDX file {source.name} promises {_shown(shape)} numbers, which does not fit its "
-            f"{source.size} bytes."
-        )
+def _check_claim(source: Source, n_bytes: int, max_bytes: int) -> None:
+    """Refuse a header that promises too much before memory is taken for it."""
     if source.size is None:
-        check_expanded(n_bytes, max_bytes, f"the IDX file {source.name}")
+        check_expanded(n_bytes, source, max_bytes)
+    elif n_bytes > source.size:
+        raise DataError(f"The IDX file {source.name} ends before the numbers that its header promises.")
 
 
 def _numbers(file: IO[bytes], dtype: np.dtype[Any], shape: tuple[int, ...], name: str) -> Array:

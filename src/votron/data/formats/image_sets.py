@@ -16,14 +16,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from votron._util.files import write_bytes
 from votron._util.text import joined
-from votron._util.types import Labels, RowsLike
 from votron.data._sources import Location, Source
 from votron.data.formats.base import Format, Part
 from votron.data.formats.idx import MNIST_FILES, load_mnist_files, mnist_files
@@ -58,36 +57,28 @@ class ImageSets(Format):
         yield Part(X.reshape(-1, *images.shape), y, about={"format": "idx"})
 
 
-@dataclass(frozen=True)
-class _Known:
-    """What tells a known set from others, and where it may be had."""
+class _Known(NamedTuple):
+    """What tells a known set from others, and where it may be."""
 
     title: str
     digest: str
-    openml: str  # its name there; version 1
+    openml: str
+    """Its name there; version 1."""
     n_train: int
-    shape: tuple[int, int]
-    folders: tuple[str, ...]  # what a sub-folder of VOTRON_DATA may be called
-    debian: tuple[str, Path] | None = None  # the package, and where it puts the files
+    folders: tuple[str, ...]
+    """What a sub-folder of VOTRON_DATA may be called, or elsewhere."""
 
 
 _KNOWN = {
     "mnist": _Known(
-        "MNIST",
-        "91a9d5192603160c955628c71d4fad0165cfbd244b67322b3d354f552f9637a4",
-        "mnist_784",
-        60_000,
-        (28, 28),
-        ("mnist",),
+        "MNIST", "91a9d5192603160c955628c71d4fad0165cfbd244b67322b3d354f552f9637a4", "mnist_784", 60_000, ("mnist", ".")
     ),
     "fashion": _Known(
         "Fashion-MNIST",
         "6c3b2f37fab2b032eeec35a777f2d2967b0b9e0e3fc8b14bfa4d532d637b3771",
         "Fashion-MNIST",
         60_000,
-        (28, 28),
-        ("fashion", "fashion-mnist"),
-        ("dataset-fashion-mnist", Path("/usr/share/datasets/fashion-mnist")),
+        ("fashion", "fashion-mnist", ".", "/usr/share/datasets/fashion-mnist"),  # the last is Debian's
     ),
 }
 
@@ -156,10 +147,9 @@ def load_image_set(
     """Load a set of images: a known one by its name, or any other from its folder.
 
     MNIST and Fashion-MNIST are looked for in the folder that the environment variable ``VOTRON_DATA`` names (there
-    or in a sub-folder ``mnist``, ``fashion`` or ``fashion-mnist``), where Debian's package
-    dataset-fashion-mnist puts them, and in the cache. A folder whose content is not exactly that set is passed over. If
-    none has it, it is fetched from OpenML, checked, and kept in the cache: reading what OpenML sends takes half a
-    minute and more than 1 GB of memory after the download, reading the cache a second.
+    or in a sub-folder ``mnist``, ``fashion`` or ``fashion-mnist``), where Debian's package dataset-fashion-mnist puts
+    them, and in the cache. If none has it, it is fetched from OpenML, checked, and
+    kept in the cache: that takes half a minute and more than 1 GB of memory, reading the cache a second.
 
     Parameters
     ----------
@@ -198,24 +188,16 @@ def load_image_set(
         return _digits()
     if isinstance(which, str) and which in _KNOWN:
         return _known_set(which, fetch, cache)
-    given = os.fspath(which) if isinstance(which, os.PathLike) else which
-    if not isinstance(given, str) or not os.path.isdir(os.path.expanduser(given)):
+    folder = Path(os.path.expanduser(which)) if isinstance(which, str | os.PathLike) else None
+    if folder is None or not folder.is_dir():
         raise DataError(
             "The data must be 'digits', 'mnist', 'fashion' or a folder with the four IDX files of a set. "
-            f"Got {given!r} instead."
+            f"Got {which!r} instead."
         )
-    folder = Path(os.path.expanduser(given))
     name = folder.resolve().name
     found = _from_folder(folder, name, f"the IDX files in the folder '{name}'")
-    return replace(found, name=_true_name(found))
-
-
-def _true_name(found: ImageSet) -> str:
-    """Return the name of a known set for what is one, whatever its folder is called, and never for what is none."""
-    known = {one.digest: name for name, one in _KNOWN.items()}
-    if found.digest in known:
-        return known[found.digest]
-    return f"{found.name}-folder" if found.name in (*_KNOWN, "digits") else found.name
+    known = {one.digest: known for known, one in _KNOWN.items()}  # whatever their folders are called
+    return replace(found, name=known.get(found.digest, f"{name}-folder" if name in KNOWN_SETS else name))
 
 
 def _digits() -> ImageSet:
@@ -229,48 +211,24 @@ def _digits() -> ImageSet:
 
 
 def _known_set(name: str, fetch: bool, cache: str | os.PathLike[str] | None) -> ImageSet:
-    known = _KNOWN[name]
-    passed_over: list[str] = []
-    for folder, source in _places(known):
-        found = _from_place(folder, name, source)
-        if isinstance(found, ImageSet):
-            return found
-        passed_over.append(found)
-    kept = _cache_folder(cache) / f"{name}.npz"
+    known, root = _KNOWN[name], os.environ.get("VOTRON_DATA") or os.devnull
+    for folder in (Path(os.path.expanduser(root), each) for each in known.folders):
+        if len(mnist_files(folder)) == len(MNIST_FILES):
+            found = _from_folder(folder, name, f"the IDX files in '{folder}'")
+            if found.digest == known.digest:
+                return found
+    from sklearn.datasets import get_data_home
+
+    kept = (Path(get_data_home(), "votron") if cache is None else Path(os.path.expanduser(cache))) / f"{name}.npz"
     with _FETCHING:  # whoever waits here finds what the other one fetched
-        if os.path.exists(kept):
-            if (found_again := _read_kept(kept, name)) is not None:
-                return found_again
-            passed_over.append(f"the file '{kept}' is damaged")
+        found_again = _read_kept(kept, name)
+        if found_again is not None:
+            return found_again
         if not fetch:
-            raise _nowhere(known, "and fetching it is switched off", passed_over)
-        fetched = _fetched(name, passed_over)
+            raise _nowhere(known, "and fetching it is switched off")
+        fetched = _fetched(name)
         _keep(fetched, kept)
     return fetched
-
-
-def _places(known: _Known) -> Iterator[tuple[Path, str]]:
-    """Yield the folders that have some of the four files, and what to call them."""
-    places = []
-    if given := os.environ.get("VOTRON_DATA"):
-        root = Path(os.path.expanduser(given))
-        places = [(root / folder, "the IDX files in VOTRON_DATA") for folder in (*known.folders, ".")]
-    if known.debian:
-        package, folder = known.debian
-        places.append((folder, f"Debian's package {package}"))
-    return (place for place in places if mnist_files(place[0]))
-
-
-def _from_place(folder: Path, name: str, source: str) -> ImageSet | str:
-    """Return the set, or why the folder is passed over: whatever is there, it is not this set."""
-    try:
-        found = _from_folder(folder, name, source)
-    except DataError as error:
-        return str(error).rstrip(".")
-    if found.digest == _KNOWN[name].digest:
-        return found
-    title = next((known.title for known in _KNOWN.values() if known.digest == found.digest), "another set")
-    return f"'{folder}' has the files of {title}"
 
 
 def _from_folder(folder: Path, name: str, source: str) -> ImageSet:
@@ -278,39 +236,24 @@ def _from_folder(folder: Path, name: str, source: str) -> ImageSet:
     return ImageSet(name, *arrays, (shape[0], shape[1]), source)
 
 
-def _nowhere(known: _Known, why: str, passed_over: list[str]) -> DataError:
-    package = f", or install Debian's package {known.debian[0]}" if known.debian else ""
-    remark = f" ({'; '.join(passed_over)})" if passed_over else ""
+def _nowhere(known: _Known, why: str) -> DataError:
     return DataError(
-        f"{known.title} is not on this machine{remark}, {why}: set VOTRON_DATA to a folder with the files "
-        f"{joined(map(repr, MNIST_FILES))} of {known.title}, each plain or with '.gz' at the end{package}."
+        f"{known.title} is not on this machine, {why}: set VOTRON_DATA to a folder with the files "
+        f"{joined(map(repr, MNIST_FILES))} of {known.title}, each plain or with '.gz' at the end."
     )
 
 
-def _cache_folder(cache: str | os.PathLike[str] | None) -> Path:
-    if cache is not None:
-        return Path(os.path.expanduser(cache))
-    from sklearn.datasets import get_data_home
-
-    try:
-        return Path(get_data_home(), "votron")
-    except OSError as error:
-        raise DataError(
-            f"Cannot make scikit-learn's data home ({error}): set SCIKIT_LEARN_DATA or 'cache' to a folder that can "
-            "be written to."
-        ) from None
-
-
 def _read_kept(path: Path, name: str) -> ImageSet | None:
-    """Return what was kept, or None if it is not what was kept any more."""
+    """Return what was kept, or None if it is not there, or damaged."""
     known = _KNOWN[name]
     try:
         with open(path, "rb") as file, np.load(file, allow_pickle=False) as kept:
             X, y, X_test, y_test = (kept[part] for part in ("X", "y", "X_test", "y_test"))
-        found = _image_set(name, X, y, X_test, y_test, f"{_openml_words(known)}, kept in the cache")
-        return found if found.digest == known.digest else None
     except Exception:  # a damaged archive fails in a dozen ways, and all mean the same
         return None
+    source = f"OpenML's data set {known.openml}, version 1, kept in the cache"
+    found = ImageSet(name, X, y.astype(np.int64), X_test, y_test.astype(np.int64), (28, 28), source)
+    return found if found.digest == known.digest else None
 
 
 def _keep(images: ImageSet, path: Path) -> None:
@@ -328,16 +271,7 @@ def _keep(images: ImageSet, path: Path) -> None:
         )
 
 
-def _openml_words(known: _Known) -> str:
-    return f"OpenML's data set {known.openml}, version 1"
-
-
-def _image_set(name: str, X: RowsLike, y: Labels, X_test: Any, y_test: Labels, source: str) -> ImageSet:
-    """Return the set with its labels as all others have them."""
-    return ImageSet(name, X, y.astype(np.int64), X_test, y_test.astype(np.int64), _KNOWN[name].shape, source)
-
-
-def _fetched(name: str, passed_over: list[str]) -> ImageSet:
+def _fetched(name: str) -> ImageSet:
     from sklearn.datasets import fetch_openml
 
     known = _KNOWN[name]
@@ -347,12 +281,12 @@ def _fetched(name: str, passed_over: list[str]) -> ImageSet:
             X, y = fetch_openml(
                 known.openml, version=1, data_home=home, return_X_y=True, as_frame=False, parser="liac-arff"
             )
-        pixels, labels = X.astype(np.uint8), y.astype(np.int64)
+        X, y, n = X.astype(np.uint8), y.astype(np.int64), known.n_train
+        source = f"OpenML's data set {known.openml}, version 1"
+        fetched = ImageSet(name, X[:n], y[:n], X[n:], y[n:], (28, 28), source)
     except Exception as error:  # of the network, HTTP, gzip, ARFF: the user's way out is the same
         reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
-        raise _nowhere(known, f"and OpenML did not give it ({reason})", passed_over) from None
-    n = known.n_train
-    fetched = _image_set(name, pixels[:n], labels[:n], pixels[n:], labels[n:], _openml_words(known))
+        raise _nowhere(known, f"and OpenML did not give it ({reason})") from None
     if fetched.digest != known.digest:
         raise DataError(
             f"What OpenML gave as {known.openml} is not {known.title}, and was not kept: the SHA-256 of its images and "

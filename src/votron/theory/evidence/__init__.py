@@ -1,8 +1,8 @@
 """The quantities of a training run that the theorems need.
 
-`recorded`, `weights` and `maximal` compute them, each for one kind of model, and `votron.theory.statements` turns them
-into bounds. Three margins have different names: ``tau`` is the parameter τ up to which a perceptron updates, an
-*attained* margin is that of a vector on the data, and γ (``gamma``) is the one that a theorem is applied with.
+`votron.theory.evidence.models` computes them, and `votron.theory.statements` turns them into bounds. Three margins have
+different names: ``tau`` is the parameter τ up to which a perceptron updates, an *attained* margin is that of a vector
+on the data, and γ (``gamma``) is the one that a theorem is applied with.
 """
 
 from __future__ import annotations
@@ -30,13 +30,7 @@ Count = Annotated[int, Meta(ge=0, le=2**53)]
 
 @dataclass(frozen=True)
 class Assumption:
-    """A condition of a theorem, and whether this model meets it; ``holds`` is None where only the user can know.
-
-    Examples
-    --------
-    >>> Assumption("one epoch", False, "10 epochs were run", "epochs=1").change
-    'epochs=1'
-    """
+    """A condition of a theorem, and whether this model meets it; ``holds`` is None where only the user can know."""
 
     name: str
     holds: bool | None
@@ -45,19 +39,11 @@ class Assumption:
     """What would make it hold."""
     another_run: bool = False
     """Whether the change leads to another run, so that the value of the bound is only an order of magnitude."""
-    before_value: bool = False
-    """Whether a bound has no value until it holds."""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """The error of a predictor on n test rows: wrong signs of each vector, and wrong labels in total.
-
-    Examples
-    --------
-    >>> Measured(errors=(3,), total=3, n=100).rate
-    0.03
-    """
+    """The error of a predictor on n test rows: wrong signs of each vector, and wrong labels in total."""
 
     errors: tuple[Count, ...]
     total: Count
@@ -168,11 +154,6 @@ class Evidence:
         For two vectors that change together it is 2 (1 + τ) ‖x‖², and their margin has √2 in it.
         """
         return math.sqrt(1 + (1 if self.trained_jointly else 2) * self.tau)
-
-    @property
-    def unit_length(self) -> bool:
-        """True if all examples have length 1."""
-        return bool(np.allclose(self.lengths, 1.0, rtol=0, atol=1e-6))
 
     def attained_margin(
         self, c: int, rows: Index | slice = slice(None), *, normalized: bool = False

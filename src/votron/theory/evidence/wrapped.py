@@ -28,9 +28,8 @@ def unwrapped(model: Estimator, method: str) -> tuple[Estimator, Callable[[RowsL
         return estimator, lambda X: inner(model[:-1].transform(X)), [*filter(None, steps), *touched]
     if not hasattr(model, method):
         raise VotronError(
-            "Margins and certificates are those of a fitted VotedPerceptronClassifier, AveragedPerceptronClassifier or "
-            "KernelAdatronClassifier, or of a Pipeline or search around one. Got an object of type "
-            f"{type(model).__name__} instead."
+            "Margins and certificates need a fitted voted or averaged perceptron or kernel adatron, or a Pipeline or "
+            f"search around one. Got an object of type {type(model).__name__} instead."
         )
     return model, lambda X: X, []
 
