@@ -14,7 +14,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
-from paper import paper_averaged, paper_perceptron
+from paper import paper_averaged
 from refusals import assert_clear, refusal
 from sklearn.datasets import load_digits, make_classification
 from sklearn.exceptions import ConvergenceWarning
@@ -22,7 +22,6 @@ from strategies import thorough
 
 from votron import AveragedPerceptronClassifier, certify
 from votron.engine import PrimalTrainer, presentation, primal
-from votron.kernels import LinearKernel, PolynomialKernel
 
 # -- the textbook -----------------------------------------------------------------------------------------------------
 
@@ -199,31 +198,6 @@ def test_batches_are_one_unshuffled_pass(cuts, n_classes, seed, data):
 def digits():
     X, y = load_digits(return_X_y=True)
     return X, y
-
-
-@pytest.mark.parametrize("labels", [np.arange(10), np.arange(10) % 2])
-def test_as_the_kernel_engine_with_a_linear_kernel(digits, labels):
-    """On integers both are exact, so that mistakes, last and average scores are the same numbers."""
-    X, y = digits[0][:300], labels[digits[1][:300]]
-    dual = paper_perceptron(kernel="linear", epochs=2.5, random_state=7).fit(X, y)
-    mine = paper_averaged(epochs=2.5, fit_intercept=False, random_state=7).fit(X, y)
-    assert np.array_equal(mine.n_mistakes_, dual.n_mistakes_)
-    assert np.allclose(mine.decision_function(X), dual.with_rule("average").decision_function(X), rtol=1e-13)
-    mine.set_params(average=False)
-    assert np.array_equal(mine.decision_function(X), dual.with_rule("last").decision_function(X))
-
-
-@pytest.mark.parametrize("margin", [0.5, 2.0])
-@pytest.mark.parametrize("fit_intercept", [False, True])
-def test_margins_are_those_of_the_kernel_engine(digits, margin, fit_intercept):
-    """The feature that is always one is part of ‖x‖², as the constant is of K(x, x)."""
-    X, y = digits[0][:300], digits[1][:300]
-    kernel = PolynomialKernel(1) if fit_intercept else LinearKernel()
-    dual = paper_perceptron(kernel=kernel, epochs=3, margin=margin, random_state=7).fit(X, y)
-    params = {"epochs": 3, "margin": margin, "fit_intercept": fit_intercept, "average": False}
-    mine = paper_averaged(**params, random_state=7).fit(X, y)
-    assert np.array_equal(mine.n_mistakes_, dual.n_mistakes_)
-    assert np.array_equal(mine.decision_function(X), dual.with_rule("last").decision_function(X))
 
 
 # -- several classes at once ------------------------------------------------------------------------------------------
@@ -469,14 +443,6 @@ def test_rows_of_zeros_are_left_out_without_a_bias():
         assert np.array_equal(model.coef_, plain.coef_)
 
 
-@pytest.mark.parametrize("row", [np.full((1, 2), 1e308), sp.csr_matrix([[1e308, 0]])])
-def test_scores_beyond_float64_are_refused(row):
-    model = paper_averaged(random_state=0).fit(GOOD[0] * 1e3, GOOD[1])
-    with pytest.raises(ValueError, match="exceed the largest float64 on these rows: scale the data down"):
-        model.predict(row)
-    assert np.isfinite(model.decision_function(np.full((1, 2), 3e38, dtype=np.float32))).all()
-
-
 def test_weights_cannot_be_written_to(digits):
     model = paper_averaged(random_state=0).fit(*digits)
     for average in (True, False):
@@ -487,13 +453,6 @@ def test_weights_cannot_be_written_to(digits):
         model.densify()
     with pytest.raises(AttributeError, match="coef_"):
         model.coef_ = np.zeros((10, 64))
-
-
-def test_a_refused_batch_leaves_sparse_weights_sparse(digits):
-    X, y = digits
-    model = paper_averaged(random_state=0).fit(X, y).sparsify()
-    refusal(model, lambda m: m.partial_fit(X * 1e200, y))
-    assert sp.issparse(model.coef_)
 
 
 # -- Ctrl-C -----------------------------------------------------------------------------------------------------------

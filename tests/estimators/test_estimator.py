@@ -257,33 +257,6 @@ def test_forms_of_data_may_change_between_batches(digits):
 
 # -- labels -----------------------------------------------------------------------------------------------------------
 
-LABELS = {
-    "strings": np.array(["no", "yes, certainly", "perhaps"]),
-    "objects": np.array(["no", "yes", "perhaps"], dtype=object),
-    "booleans": np.array([False, True]),
-    "negative": np.array([-1, 1]),
-    "many negative": np.array([-7, -1, 3], dtype=np.int8),
-    "floats": np.array([0.0, 1.0, 2.0]),
-    "float32": np.array([-1, 1], dtype=np.float32),
-    "large": np.array([2**60, 2**60 + 1]),
-    "unsigned": np.array([200, 7], dtype=np.uint8),
-}
-
-
-@pytest.mark.parametrize("kind", LABELS)
-def test_labels_of_any_type(digits, kind):
-    X, y = digits
-    names = LABELS[kind]
-    labels = names[y % len(names)]
-    trained = model(epochs=None, rule="last").fit(X, labels)
-    assert np.array_equal(trained.classes_, np.unique(names))
-    predicted = trained.predict(X)
-    assert predicted.dtype == labels.dtype
-    assert np.array_equal(predicted, labels)
-    plain = model(epochs=None).fit(X, np.searchsorted(trained.classes_, labels))
-    assert plain.record_.equals(trained.record_)
-    assert model().partial_fit(X, labels, classes=names[::-1]).score(X, labels) > 0.8
-
 
 def test_two_classes_keep_one_score(odd, digits):
     X, y = odd
@@ -413,17 +386,6 @@ def test_what_the_user_gave_is_not_written_to(digits, form):
         assert np.array_equal(given, untouched)
 
 
-def test_booleans(digits):
-    X, y = digits
-    bits = X > 7
-    for kernel in ("conjunction", "poly", "rbf"):
-        trained = model(kernel=kernel).fit(bits, y)
-        assert trained.support_vectors_.dtype == bool
-        for form in (bits.astype(float), sp.csr_matrix(bits), sp.csr_array(bits.astype(np.int32)), pd.DataFrame(bits)):
-            assert model(kernel=kernel).fit(form, y).record_.equals(trained.record_)
-            assert np.array_equal(trained.predict(form), trained.predict(bits))
-
-
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
 def test_frames_have_names(frame):
     X, y = load_iris(return_X_y=True)
@@ -524,17 +486,6 @@ def test_memory_and_threads_do_not_change_the_record(digits):
         trained = model(epochs=5, **how).fit(X, y)
         assert trained.record_.equals(expected.record_)
         assert np.array_equal(trained.decision_function(X), expected.decision_function(X))
-
-
-def test_the_shuffle_is_the_seed_s(digits):
-    X, y = digits
-    same = [model(random_state=7).fit(X, y).record_.digest() for _ in range(2)]
-    assert same[0] == same[1] != model(random_state=8).fit(X, y).record_.digest()
-    rng = np.random.RandomState(7)
-    assert model(random_state=rng).fit(X, y).record_.digest() == same[0]
-    assert model(random_state=rng).fit(X, y).record_.digest() != same[0]
-    unshuffled = model(shuffle=False, epochs=1).fit(X, y).record_
-    assert np.array_equal(unshuffled.example, unshuffled.time - 1)
 
 
 @thorough(100)

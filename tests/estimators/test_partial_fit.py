@@ -230,22 +230,3 @@ def test_rows_that_cannot_be_learnt_in_fit_take_no_number_twice():
         np.testing.assert_array_equal(getattr(record, part), getattr(expected, part))
     np.testing.assert_array_equal(fitted.support_vectors_, stacked[expected.support])
     assert len(record.support) == len(fitted.support_vectors_)
-
-
-def test_a_model_that_went_on_is_a_model_like_any_other():
-    """A second fit forgets, a failed batch changes nothing, the random rule keeps its seed."""
-    rng = np.random.default_rng(0)
-    X, y = rng.integers(0, 9, (40, 4)), rng.integers(0, 3, 40)
-    fitted = model("poly").partial_fit(X[:20], y[:20], classes=[0, 1, 2])
-    seed, digest = fitted._vectors.seed, fitted.record_.digest()
-    with pytest.raises(ValueError, match="must be among the classes"):
-        fitted.partial_fit(X[20:], y[20:] + 1)
-    with pytest.raises(ValueError, match="features"):
-        fitted.partial_fit(X[20:, :3], y[20:])
-    assert fitted.record_.digest() == digest
-    fitted.partial_fit(X[20:], y[20:])
-    assert fitted._vectors.seed == seed
-    assert fitted.n_epochs_ == 2.0
-    assert fitted.record_.n_steps == 40
-    again = fitted.set_params(epochs=2).fit(X, y)
-    assert again.record_.equals(model("poly", epochs=2).fit(X, y).record_)

@@ -201,15 +201,6 @@ def test_weights_score_rows_before_they_learn_them(n_classes, joint, margin, for
     assert sample.labels.tolist() == y[30:].tolist()
 
 
-def test_training_is_the_same_with_and_without_pauses():
-    X, y = whole_numbers(n=300)
-    model = AveragedPerceptronClassifier(epochs=3, random_state=0).fit(X, y)
-    stream = AveragedPerceptronClassifier().partial_fit(X, y)
-    again = clone(model).fit(X, y)
-    assert np.array_equal(model.coef_, again.coef_)
-    assert np.array_equal(stream.coef_, AveragedPerceptronClassifier(epochs=1, shuffle=False).fit(X, y).coef_)
-
-
 def test_a_sample_is_of_the_second_half_of_the_first_pass():
     rows = np.zeros((5000, 3))
     assert second_half(np.arange(10), 10, rows).tolist() == [5, 6, 7, 8, 9]

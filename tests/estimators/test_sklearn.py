@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_digits, load_iris
 from sklearn.metrics.pairwise import polynomial_kernel
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -286,16 +285,6 @@ def test_cross_validation_cuts_precomputed_matrices_both_ways(iris):
     assert np.allclose(cross_val_score(given, K, y), cross_val_score(by_name, X, y), atol=0.05)
     with pytest.raises(ValueError, match="square"):
         cross_val_score(given, X, y, error_score="raise")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("method", ["sigmoid", "isotonic", "temperature"])
-def test_calibration(iris, method):
-    X, y = iris
-    model = CalibratedClassifierCV(VotedPerceptronClassifier(random_state=0), method=method).fit(X[:100], y[:100])
-    probabilities = model.predict_proba(X[100:])
-    assert np.allclose(probabilities.sum(axis=1), 1)
-    assert model.score(X[100:], y[100:]) > 0.85
 
 
 def through_pickle(model):

@@ -127,15 +127,6 @@ def test_margins_degrees_and_epochs_go_on():
     ]
 
 
-def test_what_is_only_as_good_is_not_followed_far():
-    X = np.r_[np.zeros((30, 2)), np.ones((30, 2))] + np.random.default_rng(0).normal(size=(60, 2)) / 50
-    model = VotedPerceptronClassifierCV(cv=3, random_state=0).fit(X, np.repeat([0, 1], 30))
-    assert model.best_score_ == 1
-    margins, gammas = set(model.cv_results_["param_margin"]), sorted(set(model.cv_results_["param_gamma"]))
-    assert 0.125 <= min(margins) <= max(margins) <= 8
-    assert len(gammas) <= 5
-
-
 def test_halving_goes_on_with_the_best_third():
     X, y = make_classification(3000, 6, n_informative=4, flip_y=0.1, random_state=0)
     gammas, margins = [0.01, 0.1, 1.0], [0.0, 0.5, 1.0, 2.0]
@@ -315,12 +306,6 @@ def test_nan_is_worse_than_any_score_and_no_neighbour():
     ranks = [rank(*each, 0) for each in zip(params, scores, steady, strict=True)]
     assert sorted(range(4), key=ranks.__getitem__) == [2, 0, 3, 1]
     assert rank(params[0], nan, nan, 2) > rank(params[1], -1.0, -1.0, 0)  # also on more rows
-
-
-def test_of_equal_ones_the_best_has_more_rows_then_the_larger_margin_and_fewer_epochs():
-    rungs = [(0, 2.0, 1), (1, 0.5, 1), (1, 2.0, 5), (1, 2.0, 2), (1, {"a": 4.0}, 9)]
-    ranks = [rank({"margin": margin, "epochs": epochs}, 0.5, 0.5, rung) for rung, margin, epochs in rungs]
-    assert sorted(range(5), key=ranks.__getitem__) == [4, 3, 2, 1, 0]
 
 
 # -- time and refusals ------------------------------------------------------------------------------------------------

@@ -168,14 +168,10 @@ class PrimalTrainer:
             (self.weights, self.timed), self._made = dense, {}
         self.thin = False
 
-    def untrained(self) -> PrimalTrainer:
-        """Return a new trainer with the same parameters."""
-        size = self.n_features, self.n_vectors
-        return PrimalTrainer(*size, bias=self.bias, margin=self.margin, joint=self.joint)
-
     def copy(self) -> PrimalTrainer:
         self.densify()
-        other = self.untrained()
+        size = self.n_features, self.n_vectors
+        other = PrimalTrainer(*size, bias=self.bias, margin=self.margin, joint=self.joint)
         for name in _ARRAYS:
             getattr(other, name)[:] = getattr(self, name)
         other.time, other.largest_weight = self.time, self.largest_weight

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from votron._util.types import Estimator, Floats, Labels, Rows, RowsLike
 from votron.errors import VotronError
 from votron.estimators._probabilities import ProbabilisticClassifier
-from votron.estimators._score_functions import Expansion, Form, Linear, Sequence
+from votron.estimators._score_functions import Expansion, Form, Linear
 from votron.kernels.base import is_precomputed
 
 __all__ = ["CompactClassifier"]
@@ -85,17 +85,12 @@ class CompactClassifier(ProbabilisticClassifier):
         return hasattr(self, "_predictor")
 
     def _set(self, form: Form) -> None:
-        self._predictor = form
+        self._predictor, self.form_ = form, type(form).__name__.lower()
         if isinstance(form, Linear):
-            self.form_, (self.coef_, self.intercept_) = "linear", form.weights()
+            self.coef_, self.intercept_ = form.weights()
             return
-        rows = form.vectors.support_rows if isinstance(form, Sequence) else form.support_rows
-        self.kernel_ = form.kernel
-        self.support_vectors_ = rows[:, :0] if is_precomputed(form.kernel) else rows
-        if isinstance(form, Sequence):
-            self.form_, self.support_ = "sequence", form.vectors.record.support
-        else:
-            self.form_, self.support_ = "expansion", form.support
+        self.kernel_, self.support_ = form.kernel, form.support
+        self.support_vectors_ = form.support_rows[:, :0] if is_precomputed(form.kernel) else form.support_rows
 
     @property
     def dual_coef_(self) -> Floats:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import UserList
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import overload
 
 import numpy as np
 
@@ -211,14 +211,6 @@ class Explanation:
         """The sums that there are."""
         return tuple(each for each in (self.examples, self.features) if each is not None)
 
-    def rows(self) -> list[Params]:
-        """Return a dict for each term that is shown, and for the others together: the rows of `to_frame`."""
-        return _text.rows_of(self)
-
-    def to_frame(self) -> Frame:
-        """Return the terms as a pandas DataFrame; see `Explanations.to_frame`."""
-        return framed(self.rows())
-
     def to_dict(self) -> Params:
         """Return everything as plain numbers, text, lists and dicts, as JSON takes them."""
         return _text.as_dict(self)
@@ -240,7 +232,7 @@ class Explanation:
         return f"<Explanation of {self.name}: {_text.headline(self)}>"
 
 
-class Explanations(Sequence[Explanation]):
+class Explanations(UserList[Explanation]):
     """Why rows have their labels, one `Explanation` each; made by ``model.explain(X)`` and `votron.explain`.
 
     Examples
@@ -265,25 +257,9 @@ class Explanations(Sequence[Explanation]):
     62 others against  -6.06e+08                 85.7 %
     """
 
-    def __init__(self, each: Sequence[Explanation]) -> None:
-        self._each = tuple(each)
-
-    def __len__(self) -> int:
-        return len(self._each)
-
-    @overload
-    def __getitem__(self, i: int) -> Explanation: ...
-    @overload
-    def __getitem__(self, i: slice) -> Explanations: ...
-    def __getitem__(self, i: int | slice) -> Explanation | Explanations:
-        return Explanations(self._each[i]) if isinstance(i, slice) else self._each[i]
-
-    def __iter__(self) -> Iterator[Explanation]:
-        return iter(self._each)
-
     def rows(self) -> list[Params]:
         """Return a dict for each term of each row: the rows of `to_frame`."""
-        return [row for each in self for row in each.rows()]
+        return [row for each in self for row in _text.rows_of(each)]
 
     def to_frame(self) -> Frame:
         """Return all terms as a pandas DataFrame, a row for each.

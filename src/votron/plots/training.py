@@ -56,8 +56,9 @@ class RulesOverTime:
     ) -> None:
         self.estimator, self.n, record = estimator, 0, estimator.record_
         self.epochs = moments_within(record) if epochs is None else moments_of(record, estimator.n_epochs_, epochs)
-        of_record = [name for name, rule in RULES.items() if not rule.needs_held_out]
-        chosen = of_record if rules is None else rules
+        if rules is None:
+            rules = [name for name, rule in RULES.items() if not rule.needs_held_out]
+        chosen = [rules] if isinstance(rules, str) else rules
         self.wrong: dict[Rule, Index] = {rule: np.zeros(len(self.epochs), dtype=np.int64) for rule in chosen}
 
     def add(self, X: RowsLike, y: Array) -> None:

@@ -116,7 +116,7 @@ class Description:
         rows = counted(self.rows, "row")
         if self.columns is not None:
             kinds = Counter(column.kind_in_words for column in self.columns.values())
-            listed = ", ".join(f"{n:,} of {kind}" for kind, n in kinds.items())
+            listed = ", ".join(f"{n:,} {kind}" for kind, n in kinds.items())
             missing = sum(column.missing for column in self.columns.values())
             said = [f"{rows} with {counted(self.features, 'column')} ({listed})."]
             said += [f"{counted(missing, 'value')} missing."] if missing else ["No value is missing."]

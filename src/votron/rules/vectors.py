@@ -24,9 +24,6 @@ _ROWS_AT_ONCE = 256
 _DOTS_KEPT_IN_ALL = 512 << 20
 """Bytes of dot products that all blocks together may keep, when a scan stops at several moments."""
 
-_MOST_MOMENTS = 100_000
-"""The most epochs whose ends are moments by default."""
-
 
 @dataclass(frozen=True, eq=False)
 class HoldoutCurve:
@@ -120,7 +117,6 @@ class Vectors:
     _packed: Params = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
-        """Check that the rows are those of the record."""
         if self.support_rows.shape[0] != len(self.record.support):
             raise VotronError(
                 f"The record names {len(self.record.support)} examples. Got {self.support_rows.shape[0]} rows instead."
@@ -168,15 +164,11 @@ class Vectors:
         return RuleSet(time, out)
 
     def expansion(self, rule: str, normalized: bool = False) -> tuple[Floats, Floats] | None:
-        """Return the rule's vectors as coefficients of the support rows, and what to divide each one's scores by.
-
-        None if the rule has no vector of its own: voting counts signs, and the random rule has another vector for each
-        row; all other rules score by w·x, with one w a class.
-        """
+        """Return the rule's vectors as coefficients of the support rows, and divisors of the scores, or None."""
         return RULES[rule].expansion(self, normalized)
 
     def holdout_curve(self, X: Rows, codes: Array, *, n_threads: int = 1) -> HoldoutCurve:
-        """Find, in one scan over held-out rows, the times whose vectors err least on them."""
+        """Return the errors over time on held-out rows, from one scan."""
         record = self.record
         ready = self._ready(X)
         n_events = len(record.event_starts) - 1
@@ -201,7 +193,7 @@ class Vectors:
         return Vectors, (self.record, self.kernel, self.support_rows, self.seed, self.holdout)
 
     def _ready(self, X: Rows) -> Ready:
-        """Return these rows and the supports as the kernel's arithmetic takes them; supports are kept so for later."""
+        """Return these rows and the supports in the form of the kernel's arithmetic; that of the supports is kept."""
         mine: Traits = self._packed.get("traits") or self.kernel.traits(self.support_rows)
         products = self.kernel.products(mine.joined(self.kernel.traits(X)))
         name, packed = self._packed.get("packed", ("", ()))
@@ -217,12 +209,8 @@ class Vectors:
 
 
 def moments_of(record: MistakeRecord, n_epochs: float, at: Iterable[float] | None) -> list[float]:
-    """Return moments of training in rising order, in epochs; by default the end of each of so many that were run."""
+    """Return moments of training in rising order, in epochs; by default the end of each epoch that was run."""
     m, n_steps = record.n_examples, record.n_steps
-    if at is None and min(n_epochs, n_steps / m) > _MOST_MOMENTS:
-        raise VotronError(
-            f"The moments 'at' must be given where there are more than {_MOST_MOMENTS:,} epochs. Got None instead."
-        )
     if at is None:
         at = [min(epoch, n_steps / m) for epoch in range(1, math.ceil(min(n_epochs, n_steps / m)) + 1)]
     try:

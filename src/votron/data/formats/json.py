@@ -27,6 +27,7 @@ from votron.data.tables import (
     check_names,
     label_in,
     list_names,
+    place_in,
     polars,
     polars_errors,
     select,
@@ -62,12 +63,9 @@ class Json(Format):
                 raise
             frame = _read(data, source.name, lines=True)  # an object a line, whatever it is called
         if frame.height == 1 and all(isinstance(dtype, polars().List) for dtype in frame.dtypes):
-            frame = _exploded(frame, source.name)
-
-        def place(row: int) -> str:
-            return f"row {row + 1} (the first is 1)"
-
-        yield Part(_typed(frame, data, options, place, source.name, set()))
+            with polars_errors(f"Cannot read {source.name} as a table, since its columns must be lists of one length"):
+                frame = polars().DataFrame([column.explode() for column in frame.get_columns()])
+        yield Part(_typed(frame, data, options, place_in(None), source.name, set()))
 
     def write(self, examples: Examples) -> bytes:
         """Return a list with an object a row, each on a line of its own."""
@@ -99,10 +97,7 @@ class JsonLines(Format):
             if lines is None:
                 filled = [i for i, text in enumerate(data.split(b"\n")) if text.strip()]
                 lines = np.array(filled) + line
-
-            def place(row: int, lines: Any = lines) -> str:
-                return f"line {lines[row]}"
-
+            place = place_in(lines)
             texts = {name for name, kind in seen.items() if kind == "text"}
             frame = _typed(frame, data, options, place, source.name, texts)
             if batch_bytes is not None:  # no row of a batch may have a column that others have
@@ -110,7 +105,7 @@ class JsonLines(Format):
                 names |= dict.fromkeys(frame.columns)
                 absent = [polars().Series(name, [None] * frame.height) for name in names if name not in frame.columns]
                 frame = settled(select(frame.hstack(absent), names), seen, options.columns or (), place, source.name)
-            yield Part(frame, place=place, about={"lines": lines})
+            yield Part(frame, lines=lines)
             del frame, data  # not to be in memory while the next are read
 
     def write(self, examples: Examples) -> bytes:
@@ -126,7 +121,7 @@ def _lines_of(examples: Examples, format: str) -> list[bytes]:
 
 
 def _refuse_new(columns: list[str], names: Collection[str], options: ReadOptions, place: Place, name: str) -> None:
-    """Refuse columns that the batches before do not have: what was learnt from these cannot take them in."""
+    """Refuse columns that the batches before do not have."""
     new = [each for each in columns if each not in names]
     if names and new and options.columns is None:
         raise DataError(
@@ -183,14 +178,6 @@ def _check(data: bytes, name: str, lines: bool, first_line: int) -> None:
             reason = str(error).split(" (byte")[0].removeprefix("JSON is malformed: ") or "nested too deeply"
             where = f" in line {line}" if lines or at is not None else ""
             raise DataError(f"Cannot read {name} as JSON: {reason[:1].lower()}{reason[1:]}{where}.") from None
-
-
-def _exploded(frame: Any, name: str) -> Any:
-    """Return the rows of one object of columns, which are lists."""
-    columns = [column.explode() for column in frame.get_columns()]
-    if len({len(column) for column in columns}) > 1:
-        raise DataError(f"Cannot read {name} as a table: its columns must be lists of one length.")
-    return polars().DataFrame(columns)
 
 
 # -- columns ----------------------------------------------------------------------------------------------------------
