@@ -1,8 +1,6 @@
 """ONNX: scores and labels in onnxruntime are those of the model."""
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 import onnx
@@ -15,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from paper import paper_averaged, paper_perceptron
 from sklearn.datasets import load_digits
-from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import Perceptron
@@ -440,11 +437,6 @@ def test_what_cannot_be_exported(make, said, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_what_is_not_fitted():
-    with pytest.raises(NotFittedError):
-        to_onnx(paper_perceptron())
-
-
 def test_what_is_too_large(monkeypatch):
     sparse = sp.csr_matrix(np.abs(X))
     model = paper_perceptron(rule="last", random_state=0).fit(sparse, y)
@@ -452,23 +444,6 @@ def test_what_is_too_large(monkeypatch):
     for large in (model, voted()):
         with pytest.raises(VotronError, match="an ONNX file ends at 2 GB"):
             to_onnx(large)
-
-
-@pytest.mark.slow
-def test_onnx_is_loaded_when_it_is_needed_and_its_absence_told_in_a_sentence():
-    code = (
-        "import sys\n"
-        "from votron.export import to_onnx\n"
-        "print('onnx' in sys.modules)\n"
-        "sys.modules['onnx'] = None\n"
-        "try: to_onnx(None)\n"
-        "except ValueError as error: print(type(error).__name__, error)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
-    assert done.stdout.splitlines() == [
-        "False",
-        'MissingPackageError Exporting to ONNX needs onnx: pip install "votron[onnx]".',
-    ]
 
 
 def test_pipelines_from_a_model_file_are_exported_too(tmp_path):

@@ -215,7 +215,7 @@ class WinnowClassifier(VotronClassifier):
         )
 
     def _train(self, data: TrainingData, order: Index, n_steps: int) -> TrainingRun:
-        rows, trainer = active_rows(data.rows, self.binarize, type(self).__name__), self._trainer
+        rows, trainer = active_rows(data.rows, self.binarize), self._trainer
         return training.in_epochs(
             self, n_steps, len(order), lambda watch: trainer.run(rows, data.codes, order, n_steps, watcher=watch)
         )
@@ -258,7 +258,7 @@ class WinnowClassifier(VotronClassifier):
         return self._trained().promotions + self._trained().demotions
 
     def _scores(self, rows: Rows) -> Floats:
-        scores = self._trainer.scores(active_rows(rows, self._fixed["binarize"], type(self).__name__))
+        scores = self._trainer.scores(active_rows(rows, self._fixed["binarize"]))
         if not np.isfinite(scores).all():
             raise NotRepresentableError("Scores exceed the largest float64 on these rows: lower 'promotion'.")
         return scores
