@@ -90,7 +90,10 @@ class SavedModel:
     @cached_property
     def columns(self) -> dict[str, str] | None:
         """The columns of the tables that it takes, with their kinds; None if it takes no tables."""
-        return columns_of(self.model)
+        from votron.tables import encoder_of
+
+        encoder = encoder_of(self.model)
+        return None if encoder is None else encoder.column_kinds_
 
     @property
     def known(self) -> Params:
@@ -198,14 +201,6 @@ class SavedModel:
             return rows, None
         kept, held = hold_out(rows.y, *self.split)
         return rows.take(kept), rows.take(held)
-
-
-def columns_of(model: Estimator) -> dict[str, str] | None:
-    """Return the columns of the tables that a fitted model takes, with their kinds; None if it takes no tables."""
-    from votron.tables import encoder_of
-
-    encoder = encoder_of(model)
-    return None if encoder is None else encoder.column_kinds_
 
 
 def labelled_batches(path: str, options: Params, out: Output) -> Iterator[Examples]:

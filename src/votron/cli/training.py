@@ -11,7 +11,7 @@ import click
 import numpy as np
 
 from votron._util.frames import plain_labels
-from votron._util.pipelines import classifier_of, summary_of, weighs_classes
+from votron._util.pipelines import classifier_of, rows_for_classifier, summary_of, weighs_classes
 from votron._util.text import counted, first_of, percent, percent_range, rounded_bytes
 from votron._util.types import Array, Estimator, Params, RowsLike
 from votron.cli.output import Output
@@ -20,6 +20,7 @@ from votron.evaluate.confusion import Confusion, beside_majority, rarest_in_word
 
 if TYPE_CHECKING:
     from votron.data import Examples
+    from votron.plots.training import RulesOverTime
 
 _LONG = 5.0
 """Seconds of training from which a linear model is looked at beside."""
@@ -139,11 +140,13 @@ def fit(model: Estimator, rows: LabelledRows) -> None:
 # -- errors and remarks -----------------------------------------------------------------------------------------------
 
 
-def errors_of(model: Estimator, batches: Iterable[tuple[RowsLike, Array]]) -> Params:
-    """Return how often a model errs on batches of rows."""
+def errors_of(model: Estimator, batches: Iterable[tuple[RowsLike, Array]], curve: RulesOverTime | None) -> Params:
+    """Return how often a model errs on batches of rows, which may be read once only; count what a curve draws."""
     counts = Confusion()
     for X, y in batches:
-        counts.add(np.asarray(y), np.asarray(model.predict(X)))
+        counts.add(y, np.asarray(model.predict(X)))
+        if curve is not None:
+            curve.add(rows_for_classifier(model, X), y)
     means = counts.means(counts.labels(plain_labels(classifier_of(model).classes_)))
     return {
         "wrong": counts.wrong,
