@@ -472,9 +472,6 @@ def test_precomputed_kernels_are_kernels(digits):
         assert np.array_equal(normalised.predict(plain), by_name.predict(X))
 
 
-# -- margin -----------------------------------------------------------------------------------------------------------
-
-
 # -- how, not what ----------------------------------------------------------------------------------------------------
 
 
