@@ -164,7 +164,7 @@ class ReliabilityDisplay(Display):
 
 
 class RankingDisplay(Display):
-    """The ROC or the precision-recall curve of two classes: which rows are of the second one, and their scores for it."""
+    """The ROC or the precision-recall curve of two classes, from what rows are and their scores for the second."""
 
     def __init__(self, kind: Literal["roc", "precision-recall"], known: Array, scores: Floats, label: Label):
         self.kind, self.known, self.scores, self.label = kind, known, scores, label
