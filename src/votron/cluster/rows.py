@@ -170,16 +170,12 @@ class SpreadRows:
         return results_of(self.client, found)
 
     def squares(self, kernel: Kernel, traits: Traits | None = None) -> Floats:
-        """Return x·x of each row, in the arithmetic of the kernel; refuse rows that are plainly not for it.
-
-        Whether each is, is asked where they are delivered.
-        """
+        """Return x·x of each row, in the arithmetic of the kernel; refuse rows that are plainly not for it."""
         kernel.check(self.witnesses)
         products = kernel.products(self.traits(kernel) if traits is None else traits)
         if products.dtype is not np.float32:
             return np.concatenate([facts.squares for facts in self.facts])
-        each = self._each(chunks.squares_of, self._kept_of_chunks, [products] * len(self.lengths))
-        return np.concatenate(each)
+        return np.concatenate(self._each(chunks.squares_of, self._kept_of_chunks, [products] * len(self.lengths)))
 
     def runner(self, trainer: DualTrainer, **how: Any) -> Callable[..., TrainingRun]:
         """Return what runs a trainer on these rows, called as the ``run`` of `DualTrainer` is."""
