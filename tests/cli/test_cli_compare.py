@@ -55,7 +55,7 @@ def test_a_real_table_from_end_to_end(tmp_path, capsys):
 def test_lines_fit_the_terminal(monkeypatch, capsys):
     for columns, words in ((80, "noise"), (120, ": noise")):
         monkeypatch.setenv("COLUMNS", str(columns))
-        assert main([*PENGUINS, "--with-sklearn", "--max-rows", "60", "--folds", "2", "--repeats", "1"]) == 0
+        assert main([*PENGUINS, "--max-rows", "60", "--folds", "2", "--repeats", "1"]) == 0
         said = capsys.readouterr().out
         assert max(map(len, said.split("\n"))) <= columns
         assert words in said

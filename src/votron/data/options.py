@@ -119,7 +119,7 @@ class ReadOptions:
     delimiter : str, optional
         The character between fields, by default the one of comma, tab, semicolon and bar that fits.
     quote : str, optional
-        The character around fields that contain the delimiter, detected by default; ``quote=""`` for none.
+        The character around fields that contain the delimiter, by default ``"``; ``quote=""`` for none.
     decimal : {".", ","}, optional
         The decimal mark of CSV and TSV. By default a point, and in files whose delimiter is not a comma also a comma,
         as the numbers of each column show.
