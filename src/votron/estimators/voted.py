@@ -43,8 +43,8 @@ from votron.rules.vectors import choices_of, moments_of
 
 if TYPE_CHECKING:
     from votron.estimators._best_moment import EarlyStop
-    from votron.estimators._score_functions import Form
     from votron.explanations import Suspects
+    from votron.rules.forms import Form
     from votron.theory.evidence import Evidence, Measured
     from votron.theory.geometry import Comparators, Margins
 
@@ -692,13 +692,13 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
         return other
 
     def _explained_form(self) -> Form:
-        from votron.estimators._score_functions import Sequence
+        from votron.rules.forms import Sequence
 
         self._validate_params()
         return Sequence(self._vectors, self._predicting_rule(), bool(self.normalize_vectors))
 
     def _form(self) -> tuple[Form, tuple[str, ...]]:
-        from votron.estimators._score_functions import form_of_vectors
+        from votron.rules.forms import form_of_vectors
 
         self._validate_params()
         chosen = self._predicting_rule()
