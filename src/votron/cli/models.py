@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 import numpy as np
@@ -66,7 +66,7 @@ class SavedModel:
     """Values that training had not, and missing ones, in the rows that went through."""
 
     @property
-    def estimator(self) -> Any:
+    def estimator(self) -> Estimator:
         """The classifier itself."""
         return classifier_of(self.model)
 
@@ -105,7 +105,7 @@ class SavedModel:
             return replace(self, model=other)
         return replace(self, model=type(self.model)([*self.model.steps[:-1], ("model", other)]))
 
-    def prepared(self, X: RowsLike) -> Any:
+    def prepared(self, X: RowsLike) -> RowsLike:
         """Return rows as the model takes them: tables, or numbers where it knows no names."""
         if self.columns is None and hasattr(X, "columns"):
             for name in columns_of_words(X):
@@ -116,7 +116,7 @@ class SavedModel:
             raise DataError(f"{self.path!r} takes tables with the columns {named}. Got numbers without names instead.")
         return X
 
-    def features(self, X: RowsLike) -> Any:
+    def features(self, X: RowsLike) -> RowsLike:
         """Return rows as the classifier itself takes them."""
         X = self.prepared(X)
         if not hasattr(self.model, "steps"):
