@@ -1,7 +1,6 @@
 """ONNX: scores and labels in onnxruntime are those of the model."""
 
 import json
-import sys
 
 import numpy as np
 import onnx
@@ -37,7 +36,6 @@ from votron import (
     WinnowClassifier,
     tabular_encoder,
 )
-from votron.errors import MissingPackageError
 from votron.export import to_onnx, write_onnx
 from votron.kernels import GaussianKernel, LinearKernel, NormalizedKernel, PolynomialKernel
 
@@ -367,12 +365,6 @@ def test_what_cannot_be_exported(make, said, tmp_path):
     with pytest.raises(VotronError, match=said):
         write_onnx(make(), tmp_path / "model.onnx")
     assert not list(tmp_path.iterdir())
-
-
-def test_a_missing_package_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "onnx", None)
-    with pytest.raises(MissingPackageError, match="onnx"):
-        to_onnx(voted())
 
 
 def test_what_is_too_large(monkeypatch):

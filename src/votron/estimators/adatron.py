@@ -84,7 +84,7 @@ class KernelAdatronClassifier(SupportVectorMixin, VotronClassifier):
     separable_ : object array of shape (n_vectors,)
         True or False where that was found out, None where not.
     converged_ : bool
-        Whether all vectors are as near to the best as ``tol`` asks.
+        Whether all vectors are within ``tol`` of the best.
     kernel_ : Kernel
         The kernel, with its numbers.
     history_ : TrainingHistory
@@ -100,9 +100,8 @@ class KernelAdatronClassifier(SupportVectorMixin, VotronClassifier):
     weight 0 are left out, as if they had not been given. Without C other weights change nothing: whatever a row weighs,
     it must be on its side.
 
-    Scores are w·x, 1 or more beyond the margin. There is no bias; the polynomial and the Gaussian kernel with
-    ``coef0`` > 0 have one in their feature spaces. Where C is None and the data are not separable (no normalised margin
-    above 1e-4), a ConvergenceWarning says so.
+    Scores are w·x, 1 or more beyond the margin. There is no bias but that of a kernel with ``coef0`` > 0. Without C,
+    data that are not separable (no normalised margin above 1e-4) end in a ConvergenceWarning.
 
     References
     ----------

@@ -1,7 +1,5 @@
-"""Naive Bayes as the linear classifier that it is.
+"""Naive Bayes as a linear classifier: weights whose w·x + w_0 is the log-odds of the classes.
 
-Problem: of binary features x_1 .. x_n that are independent given the class y, which class is the more probable?
-Input: examples with labels. Output: weights, w·x + w_0 being the log-odds of the classes.
 Reference: W. Cohen's notes on linear classifiers, section 2, whose symbols are these:
 
     p_i = log P(x_i = 1 | y = +1) / P(x_i = 1 | y = -1)     what the presence of feature i says

@@ -78,7 +78,7 @@ class WinnowClassifier(VotronClassifier):
     n_mistakes_ : int array of shape (n_vectors,)
         Mistakes of each vector.
     n_promotions_, n_demotions_ : int arrays of shape (n_vectors,)
-        The same, by kind: missed positives and false positives.
+        Missed positives and false positives.
     n_epochs_ : float
         Passes that were run; calls of `partial_fit` count as one each.
     converged_ : bool
@@ -115,8 +115,7 @@ class WinnowClassifier(VotronClassifier):
 
     References
     ----------
-    N. Littlestone (1988). Learning quickly when irrelevant attributes abound: a new linear-threshold algorithm. Machine
-    Learning 2, 285-318.
+    N. Littlestone, *Learning quickly when irrelevant attributes abound*, Machine Learning 2 (1988).
     """
 
     _trainer: WinnowTrainer
@@ -169,9 +168,9 @@ class WinnowClassifier(VotronClassifier):
         return self
 
     def partial_fit(self, X: RowsLike, y: Labels, classes: Labels = None) -> Self:
-        """Go on learning: one pass over new data, in their order, from the weights there are.
+        """Go on learning: one pass over new data, in their order.
 
-        One call after another gives exactly the weights and counts of one unshuffled pass over all of the data.
+        One call after another gives exactly the weights of one unshuffled pass over all of the data.
 
         Parameters
         ----------

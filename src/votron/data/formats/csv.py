@@ -96,11 +96,8 @@ class Csv(Format):
     def write(self, examples: Examples) -> bytes:
         """Return a table as text."""
         frame, buffer = as_table(examples), io.BytesIO()
-        texts = [one for one in frame.get_columns() if one.dtype == polars().String]
-        single = any(one.str.starts_with("'").any() for one in texts) or any(one[:1] == "'" for one in frame.columns)
-        style = "non_numeric" if single else "necessary"  # a text in single quotes would be taken for a quoted field
         with polars_errors(f"Cannot write {examples.source!r} as {self.name}"):
-            frame.write_csv(buffer, separator=self.separator or ",", quote_style=style)
+            frame.write_csv(buffer, separator=self.separator or ",")
         return buffer.getvalue()
 
 

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import msgspec
 import numpy as np
 
+from votron._util.types import Frame, Series
 from votron.data._sources import Source, beginning, lines_of_rows, text_parts, whole_text
 from votron.data.conversion import as_table
 from votron.data.examples import Examples, short_repr
@@ -141,7 +142,7 @@ def _refuse_other(source: Source) -> None:
 # -- reading ----------------------------------------------------------------------------------------------------------
 
 
-def _read(data: bytes, name: str, *, lines: bool, first_line: int = 1) -> Any:
+def _read(data: bytes, name: str, *, lines: bool, first_line: int = 1) -> Frame:
     """Return the frame of some JSON, with the types that all of its rows show."""
     pl = polars()
     if not data.strip():
@@ -183,7 +184,7 @@ def _check(data: bytes, name: str, lines: bool, first_line: int) -> None:
 # -- columns ----------------------------------------------------------------------------------------------------------
 
 
-def _typed(frame: Any, data: bytes, options: ReadOptions, place: Place, name: str, texts: set[str]) -> Any:
+def _typed(frame: Frame, data: bytes, options: ReadOptions, place: Place, name: str, texts: set[str]) -> Frame:
     """Return the columns as numbers, truth values and texts; `texts` are known to be texts."""
     pl = polars()
     columns = _flat(frame.get_columns(), name)
@@ -207,7 +208,7 @@ def _typed(frame: Any, data: bytes, options: ReadOptions, place: Place, name: st
     return pl.DataFrame(columns)
 
 
-def _flat(columns: list[Any], name: str, depth: int = 1) -> list[Any]:
+def _flat(columns: list[Series], name: str, depth: int = 1) -> list[Series]:
     """Return columns with those of objects in their places, under names with points."""
     found = []
     for column in columns:
@@ -224,7 +225,7 @@ def _flat(columns: list[Any], name: str, depth: int = 1) -> list[Any]:
     return found
 
 
-def _without_lists(column: Any, is_text: bool, place: Place, name: str) -> Any:
+def _without_lists(column: Series, is_text: bool, place: Place, name: str) -> Series:
     row = int(column.is_not_null().arg_true()[0]) if column.null_count() < len(column) else None
     if row is None or is_text:
         return polars().Series(column.name, [None if each is None else str(each.to_list()) for each in column])
@@ -235,7 +236,7 @@ def _without_lists(column: Any, is_text: bool, place: Place, name: str) -> Any:
     )
 
 
-def _check_texts(column: Any, data: bytes, place: Place, name: str) -> None:
+def _check_texts(column: Series, data: bytes, place: Place, name: str) -> None:
     """Refuse a few texts among numbers, which polars turns into texts too."""
     odd = column.cast(polars().Float64, strict=False).is_null() & column.is_not_null()
     n = len(column) - column.null_count()
