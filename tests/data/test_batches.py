@@ -240,7 +240,7 @@ def test_lines_are_counted_where_a_batch_ends_between_their_ends(tmp_path, batch
     path = tmp_path / "table.csv"
     path.write_bytes(b"a,y\r\n1,0\r\n2,1\r\n,1\r\n")
     refused(path, "the first is in line 4, column 'a'", label="y", batch_bytes=batch_bytes)
-    path.write_bytes(b"\xef\xbb\xbfa,y\r1,0\r2,1\r,1\r")
+    path.write_bytes(b"\xef\xbb\xbfa,y\n1,0\n2,1\n,1\n")
     refused(path, "the first is in line 4, column 'a'", label="y", batch_bytes=batch_bytes)
 
 

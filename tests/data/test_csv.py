@@ -67,7 +67,6 @@ def test_the_delimiter_is_found(write, delimiter):
         ("a,y\nit's,0\nb,1\n", ["it's", "b"]),
         ('a\ty\n5" disk\t0\nb\t1\n', ['5" disk', "b"]),
         ("\n\na,y\n1,0\n\n2,1\n\n\n", [1, 2]),
-        ("a,y\r1,0\r2,1\r", [1, 2]),
         ("a,y,\n1,0,\n2,1,\n", [1, 2]),
         ("a,y\n99999999999999999999,0\n2,1\n", [1e20, 2.0]),
         ("a,y\n" + "1,0\n" * 1500 + "x,1\n" * 1600, ["1"] * 1500 + ["x"] * 1600),

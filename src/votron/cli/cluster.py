@@ -25,7 +25,7 @@ from votron.cli.reading import (
     weight_column,
 )
 from votron.cli.training import Job, Trained
-from votron.data.vocabulary import STRATEGIES
+from votron.data.options import STRATEGIES
 from votron.errors import DataError, MissingPackageError, VotronError
 
 _ESTIMATORS = ("voted", "averaged")

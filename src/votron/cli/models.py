@@ -42,8 +42,7 @@ from votron.cli.reading import (
     reading_options,
 )
 from votron.data.formats import KNOWN_SETS
-from votron.data.options import KEPT, RECORDED, ReadOptions
-from votron.data.vocabulary import STRATEGIES
+from votron.data.options import KEPT, RECORDED, STRATEGIES, ReadOptions
 from votron.errors import DataError, VotronError
 
 if TYPE_CHECKING:

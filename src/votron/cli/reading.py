@@ -14,7 +14,7 @@ import numpy as np
 from votron._util.text import counted, did_you_mean, percent
 from votron._util.types import Array, Estimator, Floats, Index, Label, Params, RowsLike
 from votron.data.examples import convert_labels
-from votron.data.vocabulary import STRATEGIES
+from votron.data.options import STRATEGIES
 from votron.errors import DataError, VotronError
 
 if TYPE_CHECKING:

@@ -41,7 +41,7 @@ from votron.cli.training import (
     many_mistakes,
     summary,
 )
-from votron.data.vocabulary import STRATEGIES
+from votron.data.options import STRATEGIES
 from votron.errors import VotronError
 from votron.estimators._watching import announcing_long_work
 from votron.plots.training import RulesOverTime
