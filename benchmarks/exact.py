@@ -1,6 +1,6 @@
 """One record, whatever the block size, the threads and the cache: SHA-256 digests on MNIST as uint8, d = 1 to 6.
 
-Each degree is trained in five ways that cover block sizes 64, 512 and 4096, 1 and 2 threads, with and without the cache
+Each degree is trained in six ways that cover block sizes 64, 512 and 4096, 1 and 2 threads, with and without the cache
 of dot products; all digests must be the same, and the same as in digests.json (``--write`` writes them anew). The first
 rows are also run through the textbook algorithm, one example at a time.
 """

@@ -177,7 +177,7 @@ def costs(args: Any) -> Iterator[dict[str, Any]]:
         seconds, _ = best_of(5, lambda: model.fit(X[:n], y[:n]))  # noqa: B023 (called at once)
         order, codes = np.random.default_rng(0).permutation(n), y[:n].astype(np.int64)
         data = TrainingData(X[:n], codes, n, None, None, None)
-        sampling, _ = best_of(5, lambda: model._sample_of(data, order, second_half(order, n, X[:n]), 0, False))  # noqa: B023
+        sampling, _ = best_of(5, lambda: model._sample_of(data, order, second_half(order, n, X[:n]), 0, grouped=False))  # noqa: B023
         model.fit(X[:n], y[:n])
         first, _ = timed(lambda: model.predict_proba(X[:1]))  # noqa: B023
         yield cost(f"VotedPerceptronClassifier, MNIST, {n:,}", seconds, sampling, first)

@@ -184,7 +184,7 @@ class KernelBlock:
     ) -> tuple[_loops.Pending, int]:
         """Return the kernel values of supports ``slots``, and how many are now held.
 
-        Columns low..high-1 count. They are made when they are wanted, if the kernel has compiled steps.
+        Columns low..high-1 count. They are computed on demand, if the kernel has compiled steps.
         """
         dots, source, held = self._dots(store, slots, low, high, held)
         pending = pending_values(self.kernel, dots, source, terms, self.own)

@@ -1,10 +1,13 @@
 """Files that the tests of the command line work on, and a way to run commands."""
 
+import json
 import os
 import subprocess
 import sys
 
 import numpy as np
+
+from votron.cli import main
 
 DAYS = """\
 Outlook,Temp,Windy,Play
@@ -60,3 +63,17 @@ def votron(*arguments, cwd=None, input=None, env=None, timeout=120):
         timeout=timeout,
         check=False,
     )
+
+
+def run(capsys, *arguments, status=0):
+    """Run a command; return what it printed."""
+    capsys.readouterr()
+    found = main([str(argument) for argument in arguments])
+    said = capsys.readouterr()
+    assert found == status, said.err
+    return said
+
+
+def run_json(capsys, *arguments):
+    """Run a command; return its JSON."""
+    return json.loads(run(capsys, *arguments, "--json", "--quiet").out)

@@ -10,7 +10,7 @@ import sys
 
 import numpy as np
 import pytest
-from cli_files import DAYS, write_files
+from cli_files import DAYS, run, run_json, write_files
 from PIL import Image
 from sklearn.datasets import load_digits
 from sklearn.model_selection import StratifiedKFold
@@ -41,16 +41,6 @@ def here(folder, monkeypatch):
     monkeypatch.chdir(folder)
     monkeypatch.setenv("COLUMNS", "80")
     return folder
-
-
-def run(capsys, *arguments, status=0):
-    """Run a command; return what it printed."""
-    assert main([str(argument) for argument in arguments]) == status
-    return capsys.readouterr()
-
-
-def run_json(capsys, *arguments):
-    return json.loads(run(capsys, *arguments, "--json", "--quiet").out)
 
 
 def stdin_of(monkeypatch, content):

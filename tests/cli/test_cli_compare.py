@@ -55,7 +55,7 @@ def test_a_real_table_from_end_to_end(tmp_path, capsys):
 def test_lines_fit_the_terminal(monkeypatch, capsys):
     for columns, words in ((80, "noise"), (120, ": noise")):
         monkeypatch.setenv("COLUMNS", str(columns))
-        assert main([*PENGUINS, "--with-sklearn", "--max-rows", "60", "--folds", "2", "--repeats", "1"]) == 0
+        assert main([*PENGUINS, "--max-rows", "60", "--folds", "2", "--repeats", "1"]) == 0
         said = capsys.readouterr().out
         assert max(map(len, said.split("\n"))) <= columns
         assert words in said
@@ -77,17 +77,12 @@ def test_options_of_other_commands(table, capsys):
     [
         (["--estimator", "nobody"], 1, "majority"),
         (["--score", "luck"], 2, "--score: 'luck' is not one of"),
-        (["--folds", "1"], 2, "--folds: 1 is not in the range"),
         (["--folds", "50"], 1, "--folds: must be at most"),
-        (["--figure", "compared.txt"], 2, "--figure: must be a file that ends in"),
-        (["-o", "-"], 2, "-o: must be the name of a file"),
         (["-o", "table.csv"], 2, "-o must be another file than DATA"),
         (["-o", "table.txt"], 2, "-o: must be a file that ends in .csv."),
         (["--label", "z"], 1, "'z'"),
         (["--class-weight", "maybe=2"], 2, "--class-weight must name labels of the data. Got 'maybe'"),
         (["--sample-weight", "v"], 2, "--sample-weight: table.csv has no column 'v'"),
-        (["--confidence", "2"], 2, "--confidence: 2.0 is not in the range"),
-        (["--max-seconds", "0"], 2, "--max-seconds: 0.0 is not in the range"),
     ],
 )
 def test_what_is_refused_is_refused_in_a_sentence(table, more, status, sentence, capsys, monkeypatch):

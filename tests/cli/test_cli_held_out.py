@@ -4,16 +4,10 @@ import csv
 import json
 
 import pytest
-
-from votron.cli import main
+from cli_files import run
 
 PENGUINS = "tests/data/tables/penguins.csv"
 MESSY = ["--label", "Sex", "--drop-unlabelled", "--missing", "mean"]
-
-
-def run(capsys, *arguments, code=0):
-    assert main([str(each) for each in arguments]) == code, capsys.readouterr().err
-    return capsys.readouterr()
 
 
 def trained(capsys, model, *options, data=PENGUINS):
@@ -71,10 +65,10 @@ def test_other_data_are_not_remarked_upon(tmp_path, capsys):
 def test_it_is_refused_where_nothing_was_held_out_and_for_other_data(tmp_path, capsys):
     model, others = tmp_path / "m.votron", tmp_path / "others.csv"
     trained(capsys, model, *MESSY)
-    said = run(capsys, "evaluate", model, PENGUINS, "--held-out", code=2).err
+    said = run(capsys, "evaluate", model, PENGUINS, "--held-out", status=2).err
     assert "--held-out is for models trained with --test FRACTION" in said
     trained(capsys, model, *MESSY, "--test", 0.25)
     with open(PENGUINS) as file:
         others.write_text("".join(file.readlines()[:40]))
-    said = run(capsys, "evaluate", model, others, "--held-out", code=1).err.replace("\n", " ")
+    said = run(capsys, "evaluate", model, others, "--held-out", status=1).err.replace("\n", " ")
     assert "--held-out needs the training data of" in said

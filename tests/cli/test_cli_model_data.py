@@ -1,16 +1,14 @@
 """Data for a model are read as those of its training were: features, labels, headers, quotes, and through pipes."""
 
 import io
-import json
 import os
 import sys
 
 import numpy as np
 import pytest
-from cli_files import DAYS, svmlight, write_files
+from cli_files import DAYS, run, run_json, svmlight, write_files
 
 from votron import load
-from votron.cli import main
 from votron.saving import read_manifest
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -22,18 +20,6 @@ def here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
     return tmp_path
-
-
-def run(capsys, *arguments, status=0):
-    """Run a command; return what it printed."""
-    found = main([str(argument) for argument in arguments])
-    said = capsys.readouterr()
-    assert found == status, said.err
-    return said
-
-
-def run_json(capsys, *arguments):
-    return json.loads(run(capsys, *arguments, "--json", "--quiet").out)
 
 
 def trained(capsys, *arguments):

@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from cli_files import run
 
 from votron import VotedPerceptronClassifier, save, table_classifier
-from votron.cli import main
 
 PENGUINS = Path(__file__).parents[1] / "data" / "tables" / "penguins.csv"
 NAMED = pd.read_csv(PENGUINS).dropna(subset="Sex").query("Sex in ('MALE', 'FEMALE')").reset_index(drop=True)
@@ -27,13 +27,6 @@ def trained(frame, label, **options):
     X = frame.drop(columns=label) if isinstance(frame, pd.DataFrame) else frame.drop(label)
     clf = VotedPerceptronClassifier(random_state=0)
     return table_classifier(X, clf, **options).fit(X, frame[label])
-
-
-def run(capsys, *arguments, status=0):
-    found = main([str(argument) for argument in arguments])
-    said = capsys.readouterr()
-    assert found == status, said.err
-    return said
 
 
 @pytest.mark.parametrize("library", FRAMES)

@@ -1,11 +1,10 @@
 """`votron explain`, `votron data suspects`, `train --keep-names` and the features of `inspect`."""
 
-import json
 import os
 
 import numpy as np
 import pytest
-from cli_files import DAYS, write_files
+from cli_files import DAYS, run, run_json, write_files
 
 import votron
 from votron.cli import main
@@ -41,16 +40,6 @@ def folder(tmp_path_factory):
 def here(folder, monkeypatch):
     monkeypatch.chdir(folder)
     return folder
-
-
-def run(capsys, *arguments, status=0):
-    capsys.readouterr()
-    assert main(list(arguments)) == status
-    return capsys.readouterr()
-
-
-def run_json(capsys, *arguments):
-    return json.loads(run(capsys, *arguments, "--json").out)
 
 
 def test_rows_are_explained_in_the_order_asked_for(here, capsys):
@@ -118,17 +107,6 @@ def test_suspects_are_shown_with_their_labels(here, capsys):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["explain", "days.votron", "days.csv"], "--row must be given."),
-        (["explain", "days.votron", "days.csv", "--row", "0"], "--row: 0 is not in the range"),
-        (["explain", "days.votron", "days.csv", "--row", "5-3"], "--row: '5-3' is not"),
-        (["explain", "days.votron", "days.csv", "--row", "13"], "There are 12 rows in 'days.csv'. --row asks for 13."),
-        (
-            ["explain", "days.votron", "days.csv", "--row", "1", "--of", "x"],
-            "The class must be one of no, yes. Got 'x'",
-        ),
-        (["explain", "days.votron", "days.csv", "--row", "1", "--against", "no"], "--against goes with --of"),
-        (["explain", "days.votron", "days.csv", "--row", "1,2", "--figure", "a.png"], "--figure draws one row. Got 2"),
-        (["explain", "days.votron", "days.csv", "--row", "1", "--figure", "a.gif"], "--figure: must be a file that"),
         (["data", "suspects", "text.votron", "text.csv"], "Suspects are found in the record of a VotedPerceptronCl"),
         (["data", "suspects", "digits.votron", "digits", "--part", "test"], "is not what the model was trained on"),
         (["inspect", "days.votron", "--features", "3"], "--features is for linear models"),

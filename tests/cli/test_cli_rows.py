@@ -4,6 +4,7 @@ import csv
 import json
 
 import pytest
+from cli_files import run
 
 from votron.cli import main
 
@@ -22,11 +23,6 @@ def table(tmp_path, monkeypatch):
         lines.append(f"{i},{x},{1 + i / 100},{0 if i in WEIGHTLESS else 1},{label}")
     (tmp_path / "t.csv").write_text("\n".join(lines) + "\n")
     return tmp_path
-
-
-def run(capsys, *arguments):
-    assert main(list(arguments)) == 0, capsys.readouterr().err
-    return capsys.readouterr()
 
 
 def train(capsys, *more):

@@ -3,15 +3,11 @@
 import json
 
 import pytest
+from cli_files import run
 
 from votron.cli import main
 
 PENGUINS = "tests/data/tables/penguins.csv"
-
-
-def run(capsys, *arguments, status=0):
-    assert main([str(each) for each in arguments]) == status
-    return capsys.readouterr()
 
 
 # -- encodings ---------------------------------------------------------------------------------------------------------

@@ -230,7 +230,7 @@ def test_what_does_not_go_together_is_told_in_a_sentence(client, digits):
         r"as many as the rows of X, 1797\. Got 1796": lambda: voted().fit(rows, labels[1:]),
         r"all columns of its rows: X\.rechunk": lambda: voted().fit(rows.rechunk((450, 32)), labels),
         r"no Dask collections with kernel='precomputed'": lambda: voted(kernel="precomputed").fit(rows, labels),
-        r"Early stopping and the rules .* train without": lambda: voted(early_stopping=True).fit(rows, labels),
+        r"No rows can be held out of Dask": lambda: voted(early_stopping=True).fit(rows, labels),
         r"two dimensions\. Got a Dask array of 1": lambda: voted().fit(labels, labels),
         r"NaN": lambda: voted().fit(rows / rows, labels),
     }.items():  # fmt: skip

@@ -235,32 +235,12 @@ def test_kinds_of_labels(tmp_path):
     assert (batch.header, batch.delimiter, batch.quote) == (True, ",", "'")
 
 
-@given(st.lists(st.sampled_from(["1", "", "x", '"a\n\nb"', '""']), max_size=12), st.integers(1, 30), st.booleans())
-@fixture_once
-def test_blank_lines_in_one_column(tmp_path, refused, lines, batch_bytes, header):
-    path = tmp_path / "table.csv"
-    path.write_text("\n".join(["x" if header else "y", *lines]) + "\n")
-    options = {"labels": "none", "missing": "keep", "header": header, "as_text": ["x", "c0"]}
-    expected = [] if header else ["y"]
-    cells = list(lines)
-    while cells and not cells[-1]:
-        cells.pop()
-    expected += [{"": None, '""': None, '"a\n\nb"': "a\n\nb"}.get(cell, cell) for cell in cells]
-    if not expected:
-        refused(path, "There are no examples", batch_bytes=batch_bytes, **options)
-        return
-    name = "x" if header else "c0"
-    assert read_examples(path, **options).X[name].to_list() == expected
-    X, _ = together(open_batches(path, batch_bytes=batch_bytes, **options))
-    assert X[name].to_list() == expected
-
-
 @pytest.mark.parametrize("batch_bytes", [1, 2, 4, 9, 1000])
 def test_lines_are_counted_where_a_batch_ends_between_their_ends(tmp_path, batch_bytes, refused):
     path = tmp_path / "table.csv"
     path.write_bytes(b"a,y\r\n1,0\r\n2,1\r\n,1\r\n")
     refused(path, "the first is in line 4, column 'a'", label="y", batch_bytes=batch_bytes)
-    path.write_bytes(b"\xef\xbb\xbfa,y\r1,0\r2,1\r,1\r")
+    path.write_bytes(b"\xef\xbb\xbfa,y\n1,0\n2,1\n,1\n")
     refused(path, "the first is in line 4, column 'a'", label="y", batch_bytes=batch_bytes)
 
 

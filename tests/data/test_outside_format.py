@@ -29,7 +29,7 @@ class JsonLines(Format):
             line = 1
             while lines := file.readlines(batch_bytes or -1):
                 rows = [self.row(text, line + i, source.name) for i, text in enumerate(lines)]
-                yield Part(polars.DataFrame(rows), place=lambda row, first=line: f"line {first + row}")
+                yield Part(polars.DataFrame(rows), lines=range(line, line + len(rows)))
                 line += len(rows)
 
     def row(self, text, line, name):

@@ -43,7 +43,7 @@ def test_rows_without_a_label_are_left_out_and_counted(folder, rows, missing):
 def test_a_missing_label_is_refused_with_the_option_that_leaves_it_out(tmp_path, capsys):
     path = tmp_path / "t.csv"
     path.write_text("x,y\n1,a\n2,\n3,b\n4,\n")
-    with pytest.raises(DataError, match=r"in column 'y' of line 3, and in 1 more, instead.*drop_unlabelled=True\."):
+    with pytest.raises(DataError, match=r"2 have none, the first in line 3 of column 'y'.*drop_unlabelled=True\."):
         read_examples(path, label="y", missing="keep")
     with pytest.raises(DataError, match=r"drop_unlabelled=True\."):  # features are another matter
         read_examples(path, label="y", missing="drop")

@@ -453,6 +453,3 @@ def test_weights_cannot_be_written_to(digits):
         model.densify()
     with pytest.raises(AttributeError, match="coef_"):
         model.coef_ = np.zeros((10, 64))
-
-
-# -- Ctrl-C -----------------------------------------------------------------------------------------------------------

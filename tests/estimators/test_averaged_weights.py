@@ -240,6 +240,3 @@ def test_certificates_know_weights_of_classes():
     holds = {a.name: a.holds for b in certify(fitted, X[20:], Y[20:]).bounds for a in b.assumptions}
     assert holds["weights fixed"] is False
     assert certify(model(margin={1: 0.5, 2: 0.25}).fit(X, Y), X, Y).tau == 0.5
-
-
-# -- among scikit-learn's tools ---------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from sklearn.metrics.pairwise import polynomial_kernel
 from sklearn.utils import check_random_state
 
 from votron import VotedPerceptronClassifier, VotronError, certify, load, save
-from votron.estimators._training import presentation
+from votron.estimators._training import TrainingData, presentation
 from votron.rules import RULES
 
 DIGITS = load_digits(return_X_y=True)
@@ -29,7 +29,8 @@ def parts(X, y, fraction=0.25, seed=3):
     rng = check_random_state(seed)
     codes = np.unique(y, return_inverse=True)[1]
     codes = 1 - codes if codes.max() == 1 else codes
-    return presentation(model(validation_fraction=fraction), np.arange(len(y)), codes, rng, hold_out=True)
+    data = TrainingData(X, codes, len(y), None, None, None)
+    return presentation(model(validation_fraction=fraction), np.arange(len(y)), data, rng, hold_out=True)
 
 
 def brute_force(X, y, rules, epochs, **params):

@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from strategies import thorough
 
 from votron import MistakeRecord, VotedPerceptronClassifier
-from votron.estimators._training import held_out_split, presentation
+from votron.estimators._training import TrainingData, held_out_split, presentation
 from votron.kernels import KERNELS, NormalizedKernel, PolynomialKernel, PrecomputedKernel
 from votron.rules import RULES, Vectors
 
@@ -472,9 +472,6 @@ def test_precomputed_kernels_are_kernels(digits):
         assert np.array_equal(normalised.predict(plain), by_name.predict(X))
 
 
-# -- margin -----------------------------------------------------------------------------------------------------------
-
-
 # -- how, not what ----------------------------------------------------------------------------------------------------
 
 
@@ -495,7 +492,8 @@ def test_whatever_is_held_out_some_of_every_class_is_trained(seed, fraction):
     n = rng.randint(3, 40)
     codes, order = rng.randint(0, rng.randint(2, 12), n), rng.permutation(n)
     assume(len(np.unique(codes)) < n and np.ceil(fraction * n) < n)
-    kept, held = presentation(model(validation_fraction=fraction), order, codes, rng, hold_out=True)
+    data = TrainingData(None, codes, n, None, None, None)
+    kept, held = presentation(model(validation_fraction=fraction), order, data, rng, hold_out=True)
     assert len(held) > 0
     assert sorted([*kept, *held]) == list(range(n))
     assert set(codes[kept]) == set(codes)

@@ -343,9 +343,6 @@ def test_no_room_for_the_weights(monkeypatch, complement):
     refusal(model, lambda m: m.partial_fit(X, codes))
 
 
-# -- scikit-learn -----------------------------------------------------------------------------------------------------
-
-
 # -- bad input --------------------------------------------------------------------------------------------------------
 
 BITS = np.random.default_rng(0).integers(0, 2, (20, 4))
@@ -412,9 +409,6 @@ def test_sparse_data_cut_below_zero():
             "The 'binarize' parameter of WinnowClassifier must be a number in the range [0, inf) for sparse" in message
         )
         assert message.endswith("Got -0.5 instead.")
-
-
-# -- Ctrl-C -----------------------------------------------------------------------------------------------------------
 
 
 # -- the bound --------------------------------------------------------------------------------------------------------

@@ -1,6 +1,5 @@
 """Values in words: of rows that are explained as they came, of training rows as their features tell, or missing."""
 
-import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
@@ -8,7 +7,7 @@ from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, 
 from sklearn.feature_selection import SelectKBest, VarianceThreshold
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, Normalizer, RobustScaler, StandardScaler
+from sklearn.preprocessing import MinMaxScaler, Normalizer, RobustScaler, StandardScaler
 
 from votron import (
     AveragedPerceptronClassifier,
@@ -85,8 +84,7 @@ def test_words_are_features(words):
 @pytest.mark.parametrize("text_features", ["tfidf", "hashing"])
 def test_words_of_a_column_are_called_by_it(text_features):
     frame = pd.DataFrame({"text": ["rain wind", "sun", "sun day", "wind rain"] * 3, "temp": [5.0, 8.0, 9.0, 4.0] * 3})
-    options = {"text": "text", "text_features": text_features, "n_text_features": 64}
-    encoder = TableEncoder(**options)
+    encoder = TableEncoder(text="text", text_features=text_features, n_text_features=64)
     model = make_pipeline(encoder, averaged()).fit(frame, list("nyyn") * 3)
     assert set(values_of(model, frame[:1])) == {"text: rain", "text: wind", "temp"}
 
@@ -95,8 +93,8 @@ def test_words_of_a_column_are_called_by_it(text_features):
 
 
 @pytest.mark.parametrize("dates", ["cyclic", "onehot"])
-@pytest.mark.parametrize("after", ["passthrough", MaxAbsScaler(), StandardScaler()], ids=str)
-def test_dates_of_training_rows_are_told_from_their_features(dates, after, tmp_path):
+@pytest.mark.parametrize("after", ["passthrough", StandardScaler()], ids=str)
+def test_dates_of_training_rows_are_told_from_their_features(dates, after):
     model = make_pipeline(TableEncoder(dates=dates), after, voted()).fit(X, y)
     (why,) = explain(model, X[:1], top=None)
     told = {term.index: term.about.split("date = ")[1] for term in why.examples.largest if "date = " in term.about}
@@ -131,41 +129,21 @@ def test_training_rows_are_told_by_columns_after_loading_too(tmp_path):
 @pytest.mark.parametrize("make", LINEAR)
 @pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame])
 def test_linear_models_say_what_was_missing_and_taken_as_what(make, library):
-    rows = library(
-        {
-            "size": [1.0, 2.0, None, 5.0, 9.0] * 4,
-            "city": ["Lyon", "Oslo", "Rome", "Oslo", None] * 4,
-        }
-    )
+    rows = library({"size": [1.0, 2.0, None, 5.0, 9.0] * 4, "city": ["Lyon", "Oslo", "Rome", "Oslo", None] * 4})
     model = table_classifier(rows, make(), missing="median").fit(rows, ["a", "b", "a", "b", "b"] * 4)
-    (there,) = model.explain(rows[:1], top=None)
-    assert there.missing == {}
+    assert model.explain(rows[:1])[0].missing == {}
     (why,) = model.explain(rows[2:3], top=None)
     assert why.missing == {"size": "size missing, taken as 3.5"}
     assert {term.name: term.missing for term in why.features.largest} == {"size": True, "city=Rome": False}
-    assert "size missing, taken as 3.5" in str(why)
-    (wordless,) = model.explain(rows[4:5])
-    assert "not shown above: city missing" in str(wordless)
+    assert "city missing" in str(model.explain(rows[4:5])[0])
     assert why.to_dict()["missing"] == why.missing
-
-
-@pytest.mark.parametrize("make", [*LINEAR, voted])
-def test_what_is_taken_as_a_mean_adds_nothing_and_is_said_nevertheless(make):
-    rows = PENGUINS.drop(columns=["Sex"]).copy()
-    model = table_classifier(rows, make(), missing="mean").fit(rows, PENGUINS["Sex"])
-    one = rows[:1].assign(**{"Beak Depth (mm)": np.nan})
-    (why,) = model.explain(one)
-    assert str(why).count(f"Beak Depth (mm) missing, taken as {rows['Beak Depth (mm)'].mean():.4g}") == 1
 
 
 # -- one row ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("make", [voted, averaged])
 @pytest.mark.parametrize("row", [NUMBERS.iloc[0], NUMBERS.to_numpy()[0]], ids=["series", "array"])
-def test_one_row_is_refused_with_what_to_pass(make, row):
-    alone = make().fit(NUMBERS, SEX)
-    table = table_classifier(NUMBERS, make()).fit(NUMBERS, SEX)
-    for refused in (lambda: alone.explain(row), lambda: table.explain(row), lambda: explain(table, row)):
-        with pytest.raises(VotronError, match=r"of a frame pass frame.loc\[\[label\]\], of an array X\[\[i\]\]"):
-            refused()
+def test_one_row_is_refused_with_what_to_pass(row):
+    for model in (voted().fit(NUMBERS, SEX), table_classifier(NUMBERS, averaged()).fit(NUMBERS, SEX)):
+        with pytest.raises(VotronError, match=r"X\[\[i\]\]"):
+            explain(model, row)

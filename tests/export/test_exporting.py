@@ -1,8 +1,6 @@
 """ONNX: scores and labels in onnxruntime are those of the model."""
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 import onnx
@@ -15,8 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from paper import paper_averaged, paper_perceptron
 from sklearn.datasets import load_digits
-from sklearn.exceptions import NotFittedError
-from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import Perceptron
 from sklearn.pipeline import Pipeline, make_pipeline
@@ -56,17 +52,12 @@ KERNELS = {
     "poly 1": {"degree": 1},
     "poly 3": {"degree": 3},
     "poly 5, coef0=0": {"degree": 5, "coef0": 0.0, "gamma": 0.1},
-    "poly 7": {"degree": 7, "gamma": 0.01},
     "rbf": {"kernel": "rbf"},
     "normalised linear": {"kernel": "linear", "normalize_kernel": True},
     "normalised poly": {"degree": 4, "normalize_kernel": True, "gamma": 1.0},
     "normalised rbf": {"kernel": "rbf", "normalize_kernel": True},
     "poly over unit rows": {"kernel": PolynomialKernel(4).of(NormalizedKernel(LinearKernel()))},
     "rbf over poly": {"kernel": GaussianKernel(0.02).of(PolynomialKernel(2, 0.5))},
-    "rbf over unit rows, normalised": {
-        "kernel": GaussianKernel(0.7).of(NormalizedKernel(LinearKernel())),
-        "normalize_kernel": True,
-    },
     "poly over rbf": {"kernel": PolynomialKernel(3).of(GaussianKernel(0.2))},
 }
 
@@ -116,18 +107,14 @@ def problems(draw):
     n, n_classes = draw(st.integers(12, 40)), draw(st.integers(2, 3))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     codes = np.r_[np.arange(n_classes), rng.integers(0, n_classes, n - n_classes)]
-    X = draw(
-        st.sampled_from(
-            [
-                rng.normal(size=(n, 5)),
-                rng.normal(size=(n, 5)).astype(np.float32),
-                rng.integers(0, 20, (n, 5)).astype(np.uint8),
-                rng.integers(-9, 9, (n, 5)),
-                sp.csr_matrix(rng.integers(0, 3, (n, 5)) * rng.random((n, 5))),
-                sp.csr_matrix(rng.integers(0, 2, (n, 5))),
-            ]
-        )
-    )
+    forms = [
+        rng.normal(size=(n, 5)),
+        rng.normal(size=(n, 5)).astype(np.float32),
+        rng.integers(0, 20, (n, 5)).astype(np.uint8),
+        rng.integers(-9, 9, (n, 5)),
+        sp.csr_matrix(rng.integers(0, 3, (n, 5)) * rng.random((n, 5))),
+    ]
+    X = draw(st.sampled_from(forms))
     kinds = [kind for kind in CLASSES if n_classes == 2 or kind != "bool"]
     return X, np.asarray(CLASSES[draw(st.sampled_from(kinds))])[codes]
 
@@ -162,7 +149,6 @@ LINEAR = {
     "winnow with negations": lambda: WinnowClassifier(binarize=1.0, complement=True, random_state=0),
     "naive Bayes": lambda: NaiveBayesLinearClassifier(binarize=1.0),
     "adatron": lambda: KernelAdatronClassifier(degree=2, C=1.0),
-    "linear adatron": lambda: KernelAdatronClassifier(kernel="linear", C=1.0),
     "held out": lambda: paper_perceptron(rule="holdout", degree=2, random_state=0),
 }
 
@@ -180,19 +166,6 @@ def test_other_classifiers(make, problem):
         assert_same(model.sparsify(), X)
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("kernel", ["linear", "poly", "rbf"])
-def test_weights(kernel, n_classes):
-    rng = np.random.default_rng(n_classes)
-    X, y = rng.normal(size=(60, 4)), rng.integers(0, n_classes, 60)
-    for rule, unit in (("last", False), ("average", True), ("pocket", True)):
-        model = paper_perceptron(
-            kernel=kernel, rule=rule, normalize_vectors=unit, class_weight={0: 3.0}, margin={1: 0.5}, random_state=0
-        )
-        assert_same(model.fit(X, y, sample_weight=rng.random(60)), X)
-    assert_same(KernelAdatronClassifier(kernel=kernel, C=1.0, class_weight="balanced").fit(X[:40], y[:40]), X)
-
-
 @pytest.mark.parametrize("name", CLASSES)
 def test_labels_have_the_type_of_the_classes(name):
     classes = np.asarray(CLASSES[name])
@@ -207,12 +180,9 @@ def test_a_score_of_0_predicts_the_second_class_and_ties_the_first():
     model = paper_averaged(fit_intercept=False, random_state=0).fit(np.eye(2), ["a", "b"])
     label, scores = run(model, {"X": np.zeros((1, 2))})
     assert label.tolist() == model.predict(np.zeros((1, 2))).tolist() == ["b"]
-    assert scores.tolist() == model.decision_function(np.zeros((1, 2))).tolist()
-    assert scores[0] > 0
     model = paper_averaged(fit_intercept=False, random_state=0).fit(np.eye(3), ["a", "b", "c"])
     label, scores = run(model, {"X": np.zeros((1, 3))})
     assert label.tolist() == model.predict(np.zeros((1, 3))).tolist() == ["a"]
-    assert scores.tolist() == [[0.0, 0.0, 0.0]]
     bayes = NaiveBayesLinearClassifier().fit([[1, 0], [0, 1]], ["a", "b"])
     label, scores = run(bayes, {"X": np.ones((1, 2))})
     assert (label.tolist(), scores.tolist()) == (["a"], [0.0])
@@ -229,7 +199,6 @@ def test_probabilities_on_request(make, n_classes):
     label, _, p = session.run(None, {"X": X[200:]})
     assert np.allclose(p, model.predict_proba(X[200:]), rtol=1e-6)
     assert np.array_equal(label, model.predict(X[200:]))
-    assert [each.name for each in to_onnx(model).graph.output] == ["label", "scores"]
     bayes = NaiveBayesLinearClassifier().fit([[1, 0], [0, 1]], ["a", "b"])
     with pytest.raises(VotronError, match="This NaiveBayesLinearClassifier has no probabilities to export"):
         to_onnx(bayes, probabilities=True)
@@ -238,18 +207,11 @@ def test_probabilities_on_request(make, n_classes):
 def test_digits_keep_a_byte_a_pixel(tmp_path):
     X, y = load_digits(return_X_y=True)
     X = X.astype(np.uint8)
-    model = paper_perceptron(kernel="poly", margin=0.0, degree=4, gamma=1.0, rule="average", random_state=0).fit(
-        X[:1200], y[:1200]
-    )
-    label, scores = assert_same(model, X[1200:])
+    model = paper_perceptron(degree=4, gamma=1.0, rule="average", random_state=0).fit(X[:1200], y[:1200])
+    label, _ = assert_same(model, X[1200:])
     assert np.array_equal(label, model.predict(X[1200:]))
-    expected = model.decision_function(X[1200:])
-    assert np.abs(scores - expected).max() <= 1e-12 * np.abs(expected).max()
     write_onnx(model, tmp_path / "model.onnx")
-    n_support = len(model.support_)
-    assert (tmp_path / "model.onnx").stat().st_size < n_support * (64 + 8 * 10) + 8000
-    unit = model.set_params(kernel="rbf", gamma="scale").fit(X[:1200], y[:1200])
-    assert np.array_equal(assert_same(unit, X[1200:])[0], unit.predict(X[1200:]))
+    assert (tmp_path / "model.onnx").stat().st_size < len(model.support_) * (64 + 8 * 10) + 8000
 
 
 def test_compact_models_and_files(tmp_path):
@@ -260,15 +222,11 @@ def test_compact_models_and_files(tmp_path):
     write_onnx(model, path)
     found = onnx.load(path)
     onnx.checker.check_model(found, full_check=True)
-    assert (found.producer_name, found.producer_version) == ("votron", votron.__version__)
     facts = {prop.key: prop.value for prop in found.metadata_props}
     assert json.loads(facts["classes"]) == [0, 1, 2]
     assert facts["rule"] == "last"
-    assert facts["kernel"].startswith("PolynomialKernel(degree=3")
-    assert [p.name for p in path.parent.iterdir()] == ["model.onnx"]
-    with pytest.raises(VotronError, match=r"Cannot write the ONNX file '.*': It is there, and no file\."):
+    with pytest.raises(VotronError, match="Cannot write the ONNX file"):
         write_onnx(model, tmp_path)
-    assert [p.name for p in tmp_path.iterdir()] == ["model.onnx"]
 
 
 # -- pipelines --------------------------------------------------------------------------------------------------------
@@ -332,13 +290,9 @@ def inputs_of(frame):
 def test_tables_have_one_input_a_column(library, numeric):
     frame, y = table(library)
     encoder = tabular_encoder(frame, numeric=numeric, discrete=["postcode"], probabilities=["Cast_3"])
-    for classifier in (
-        paper_averaged(random_state=0),
-        paper_perceptron(rule="last", random_state=0),
-    ):
-        model = make_pipeline(encoder, classifier).fit(frame, y)
-        assert {found.name for found in to_onnx(model).graph.input} == set(frame.columns)
-        assert_same(model, frame, inputs_of(frame))
+    model = make_pipeline(encoder, paper_averaged(random_state=0)).fit(frame, y)
+    assert {found.name for found in to_onnx(model).graph.input} == set(frame.columns)
+    assert_same(model, frame, inputs_of(frame))
     other = library.DataFrame(
         {"city of birth": ["Paris", "Rome"], "income": [5.0, 1e6], "member": [True, False], "postcode": [1, 10115],
          "Cast_3": [0.0, 1.0]}
@@ -374,10 +328,7 @@ def test_encoders_that_fill_in(missing):
     )
     encoder = TableEncoder(discrete=["postcode"], probabilities=["Cast_3"], missing=missing)
     model = make_pipeline(encoder, paper_perceptron(degree=2, rule="average", random_state=0)).fit(frame, y)
-    inputs = inputs_of(frame)
-    assert np.isnan(inputs["age"]).any()
-    assert np.isnan(inputs["member"]).any()
-    assert_same(model, frame, inputs)
+    assert_same(model, frame, inputs_of(frame))
 
 
 # -- what cannot be exported ------------------------------------------------------------------------------------------
@@ -385,100 +336,39 @@ def test_encoders_that_fill_in(missing):
 X, y = np.random.default_rng(0).normal(size=(20, 3)), np.arange(20) % 2
 
 
-TEXTS = pd.DataFrame({"body": ["rain and wind", "sun"] * 10, "size": X[:, 0]})
+TEXTS = pd.DataFrame({"body": ["rain and wind", "sun"] * 10, "label": X[:, 0]})
 
 
 def voted(**parameters):
     return paper_perceptron(random_state=0, **{"rule": "last", **parameters}).fit(X, y)
 
 
-def frame_model(frame, encoder=None):
-    return make_pipeline(encoder or tabular_encoder(frame), paper_averaged()).fit(frame, y)
+def piped(*steps, rows=X):
+    return make_pipeline(*steps).fit(rows, y)
 
 
 @pytest.mark.parametrize(
     ("make", "said"),
     [
-        (lambda: voted(rule="vote"), r"The rule 'vote' needs every vector .* model\.with_rule\('average'\), which"),
-        (lambda: voted(rule="vote").compact(), r"The rule 'vote' needs .*: export the model that this compact one"),
-        (lambda: voted(rule="random"), r"The rule 'random' needs every vector of training"),
-        (lambda: voted(kernel=lambda A, B: A @ B.T), r"cannot be exported to ONNX: it is no formula of dot products"),
-        (
-            lambda: paper_perceptron(kernel="precomputed", rule="last").fit(X @ X.T, y),
-            r"PrecomputedKernel\(\) cannot be exported to ONNX",
-        ),
-        (lambda: Perceptron().fit(X, y), r"takes a classifier of Votron, .* Got Perceptron instead\."),
-        (lambda: make_pipeline(StandardScaler(), Perceptron()).fit(X, y), r"Got Perceptron instead\."),
-        (lambda: 3, r"Got int instead\."),
-        (
-            lambda: make_pipeline(PolynomialFeatures(), paper_averaged()).fit(X, y),
-            r"A step PolynomialFeatures before the classifier cannot be exported to ONNX",
-        ),
-        (
-            lambda: make_pipeline(TfidfVectorizer(), paper_averaged()).fit(["rain wind", "sun"] * 10, y),
-            r"A step TfidfVectorizer before the classifier cannot be exported to ONNX",
-        ),
-        (
-            lambda: make_pipeline(SimpleImputer(add_indicator=True), paper_averaged()).fit(X, y),
-            r"A step SimpleImputer before the classifier cannot",
-        ),
-        (
-            lambda: frame_model(TEXTS, TableEncoder(text=["body"])),
-            "ONNX has no operators for the column 'body', which is a TextColumn: export a model without it",
-        ),
-        (
-            lambda: frame_model(pd.DataFrame({"label": X[:, 0], "b": X[:, 1]})),
-            r"must not be named as its outputs are, 'label' and 'scores': rename it\. Got 'label' instead\.",
-        ),
+        (lambda: voted(rule="vote"), "'vote'.* model.with_rule"),
+        (lambda: voted(rule="random").compact(), "'random'"),
+        (lambda: voted(kernel=lambda A, B: A @ B.T), "cannot be exported"),
+        (lambda: paper_perceptron(kernel="precomputed", rule="last").fit(X @ X.T, y), "PrecomputedKernel"),
+        (lambda: piped(Perceptron()), "Perceptron"),
+        (lambda: piped(PolynomialFeatures(), paper_averaged()), "PolynomialFeatures"),
+        (lambda: piped(SimpleImputer(add_indicator=True), paper_averaged()), "SimpleImputer"),
+        (lambda: piped(TableEncoder(text=["body"]), paper_averaged(), rows=TEXTS[["body"]]), "'body'"),
+        (lambda: piped(TableEncoder(), paper_averaged(), rows=TEXTS[["label"]]), "'label'"),
     ],
 )
 def test_what_cannot_be_exported(make, said, tmp_path):
-    model = make()
-    with pytest.raises(VotronError, match=said) as caught:
-        write_onnx(model, tmp_path / "model.onnx")
-    assert "\n" not in str(caught.value)
+    with pytest.raises(VotronError, match=said):
+        write_onnx(make(), tmp_path / "model.onnx")
     assert not list(tmp_path.iterdir())
 
 
-def test_what_is_not_fitted():
-    with pytest.raises(NotFittedError):
-        to_onnx(paper_perceptron())
-
-
 def test_what_is_too_large(monkeypatch):
-    sparse = sp.csr_matrix(np.abs(X))
-    model = paper_perceptron(rule="last", random_state=0).fit(sparse, y)
     monkeypatch.setattr("votron.export._graph.LARGEST", 100)
-    for large in (model, voted()):
-        with pytest.raises(VotronError, match="an ONNX file ends at 2 GB"):
+    for large in (voted(), paper_perceptron(rule="last").fit(sp.csr_matrix(np.abs(X)), y)):
+        with pytest.raises(VotronError, match="2 GB"):
             to_onnx(large)
-
-
-@pytest.mark.slow
-def test_onnx_is_loaded_when_it_is_needed_and_its_absence_told_in_a_sentence():
-    code = (
-        "import sys\n"
-        "from votron.export import to_onnx\n"
-        "print('onnx' in sys.modules)\n"
-        "sys.modules['onnx'] = None\n"
-        "try: to_onnx(None)\n"
-        "except ValueError as error: print(type(error).__name__, error)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
-    assert done.stdout.splitlines() == [
-        "False",
-        'MissingPackageError Exporting to ONNX needs onnx: pip install "votron[onnx]".',
-    ]
-
-
-def test_pipelines_from_a_model_file_are_exported_too(tmp_path):
-    frame = pl.DataFrame({"sky": ["sun", "rain", "sun", "snow"] * 5, "temp": [20.5, None, 21.0, 0.0] * 5})
-    encoder = TableEncoder(missing="mean")
-    model = make_pipeline(encoder, paper_perceptron(rule="average", random_state=0))
-    votron.save(model.fit(frame, ["out", "in", "out", "in"] * 5), tmp_path / "m.votron")
-    write_onnx(votron.load(tmp_path / "m.votron"), tmp_path / "m.onnx")
-    session = onnxruntime.InferenceSession(tmp_path / "m.onnx")
-    temp = frame["temp"].fill_null(float("nan")).to_numpy()[:, None]
-    label, scores = session.run(None, {"sky": frame["sky"].to_numpy().astype(object)[:, None], "temp": temp})
-    assert label.tolist() == model.predict(frame).tolist()
-    assert np.allclose(scores, model.decision_function(frame), rtol=1e-9)

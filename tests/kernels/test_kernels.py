@@ -221,21 +221,6 @@ def test_the_bound_is_one(kernel):
     assert kernel.bound(4.0) <= kernel.bound(9.0)
 
 
-# -- feature maps -----------------------------------------------------------------------------------------------------
-
-MAPS = [
-    (LinearKernel(), 5),
-    *[
-        (PolynomialKernel(degree, gamma, coef0), 3)
-        for degree in (1, 2, 3, 5)
-        for gamma, coef0 in ((1, 1), (0.5, 2.0), (2.0, 0.0))
-    ],
-    (PolynomialKernel(2, 0.0, 3.0), 4),
-    (NormalizedKernel(PolynomialKernel(3, 0.5, 1.0)), 3),
-    (NormalizedKernel(LinearKernel()), 4),
-]
-
-
 # -- kernels as objects -----------------------------------------------------------------------------------------------
 
 

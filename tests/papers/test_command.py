@@ -17,13 +17,6 @@ from votron.papers.reproduce import reproduce, write_tables
 from votron.papers.settings import Settings, parse_degrees
 
 
-def test_what_is_needed():
-    assert Settings(what=("sparsity",)).needed_degrees == (4,)
-    assert Settings(what=("frontier",)).needed_degrees == ()
-    assert Settings(what=("table1",)).needs_machines is False
-    assert Settings(what=("claims",), degrees=(1, 2)).needs_machines is False
-
-
 def test_degrees():
     assert [parse_degrees(text) for text in ("1-3", "4", "2,4-5")] == [(1, 2, 3), (4,), (2, 4, 5)]
 
@@ -120,12 +113,6 @@ def test_labels_that_training_never_saw(digits, tmp_path):
     odd = replace(digits, y_test=np.full_like(digits.y_test, 77))
     with pytest.raises(VotronError, match="Got 77"):
         reproduce(Settings(what=("table1",)), odd, tmp_path, quiet=True)
-
-
-def test_places_that_cannot_be(tmp_path, capsys):
-    (tmp_path / "file").write_text("x")
-    assert cli.main(["reproduce", "--out", str(tmp_path / "file")]) in (1, 2)
-    assert "--out" in capsys.readouterr().err
 
 
 def test_help_is_light():

@@ -18,9 +18,9 @@ from strategies import thorough
 from votron import VotronError
 from votron.data import load_image_set
 from votron.papers import frontier
-from votron.papers.frontier import Point, Setting, explore, measure, settings
+from votron.papers.frontier import Point, Setting, explore, measure
 from votron.papers.frontier_figure import PUBLISHED, draw, frontier_table, unbeaten
-from votron.papers.images import deskew, shift, thicken, with_shifts
+from votron.papers.images import deskew, shift, thicken
 from votron.papers.store import Store
 
 FEATURES = ("raw", "unit", "deskewed raw", "deskewed unit")
@@ -187,17 +187,6 @@ def test_five_looks():
         rows = normalize(shift(SMALL.X_test, *by).astype(float))
         scores += weight * model.with_rule("average", True).decision_function(rows)
     assert point.error == point.errors["looks"] == pytest.approx(errors(scores.argmax(axis=1), SMALL.y_test))
-
-
-def test_copies_keep_their_labels():
-    X, y = with_shifts(SMALL.X[:5], SMALL.y[:5], AROUND)
-    assert (X[5:10] == shift(SMALL.X[:5], -1, -1)).all()
-    assert y.tolist() == SMALL.y[:5].tolist() * 9
-
-
-def test_settings_have_names_of_their_own():
-    for quick in (True, False):
-        assert len({str(setting) for setting in settings(quick=quick)}) == len(settings(quick=quick))
 
 
 def test_what_was_measured_is_kept(tmp_path, monkeypatch):

@@ -1,7 +1,5 @@
 """The report: every number is on the page, the page needs nothing else, and figures show what the runs found."""
 
-import base64
-import io
 import re
 import sys
 from collections import Counter
@@ -12,7 +10,6 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
-from votron._util.text import duration
 from votron.data import ImageSet, load_image_set
 from votron.papers import report
 from votron.papers.claims import Claim
@@ -154,7 +151,7 @@ def test_every_number_that_does_not_agree_is_listed(made, page):
     off = [(table, *found) for table in made.tables for found in table.disagreements]
     compared = sum(table.n_compared for table in made.tables)
     assert len(off) > 30
-    assert f"{compared - len(off)} of {compared}<small>" in page
+    assert f"{compared - len(off)} of {compared}<small>{len(off)} differ" in page
     rows = Page(page).rows
     head = rows.index(["table", "number", "ours", "published", "difference"])
     listed = rows[head + 1 : head + 1 + len(off)]
@@ -175,23 +172,6 @@ def test_claims_have_a_verdict_and_evidence(made, page):
         assert [mark, claim.text + claim.source, claim.evidence] in rows
 
 
-def test_it_says_how_it_was_made(made, page):
-    text = "".join(Page(page).text)
-    for part in (
-        made.command,
-        made.results.data.digest,
-        made.results.data.source,
-        f"{made.made:%Y-%m-%d %H:%M} UTC",
-    ):
-        assert part in text
-    for name, value in report.environment().items():
-        assert name in text
-        assert value in text
-    for mine in made.results.runs.values():
-        for run in mine:
-            assert run.digest[:16] in text
-
-
 def test_colours_of_figures_have_counterparts_in_the_dark(page):
     """Each colour that a figure asks for has a value for the dark."""
     dark = page[page.index("prefers-color-scheme: dark") : page.index("</style>")]
@@ -208,16 +188,6 @@ def test_what_is_hostile_is_shown_and_not_done(made):
     parsed = Page(html(replace(hostile, tables=[table], claims=[claim], notes=[evil], command=evil)))
     assert parsed.tags["script"] == 0
     assert "".join(parsed.text).count(evil) >= 10
-
-
-def test_times_stand_beside_the_papers(made, page):
-    rows = Page(page).rows
-    for degree, words in ((1, "about six days (to T = 10)"), (2, "about 25 hours"), (3, "not given")):
-        mine = made.results.runs[degree]
-        train, scan = (
-            duration(np.mean([getattr(run, f"{kind}_seconds") for run in mine])) for kind in ("train", "scan")
-        )
-        assert [str(degree), "1.2", train, words, scan, f"{sum(run.converged for run in mine)} of 3"] in rows
 
 
 def test_a_report_of_nothing_but_the_frontier(made, tmp_path):
@@ -308,18 +278,6 @@ def test_images_are_those_that_the_rules_disagree_on(made):
     kinds = {case.right for case in found}
     assert len(kinds) > 3
     assert {case.right for case in found[: len(kinds)]} == kinds  # every kind comes before a second of the same
-
-
-def test_images_are_on_the_page_with_their_votes(made, page):
-    pictures = re.findall(r'src="data:image/png;base64,([^"]*)"', page)
-    shown = disagreements(made.results)[:12]
-    for case, picture in zip(shown, pictures, strict=True):
-        pixels = made.results.data.X_test[case.index].reshape(8, 8)
-        drawn = imread(io.BytesIO(base64.b64decode(picture)))
-        assert drawn == pytest.approx(1 - pixels / pixels.max(), abs=0.003)
-        best = 100 * case.shares[case.labels["Vote"]]
-        assert f"{case.labels['Vote']}: {best:.{1 if best < 9.95 else 0}f} %" in page
-        assert f"test image {case.index}</small>" in page
 
 
 def test_two_classes_share_the_votes_of_one_vector(digits):

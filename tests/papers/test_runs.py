@@ -14,7 +14,7 @@ from paper import paper_perceptron
 from votron.papers import runner
 from votron.papers.machines import MachineResult, machines
 from votron.papers.runner import perform_missing
-from votron.papers.runs import RULES, RunKey, RunResult, moments_of, perform
+from votron.papers.runs import RULES, RunKey, RunResult, perform
 from votron.papers.store import Store
 
 
@@ -44,12 +44,6 @@ def test_a_run_agrees_with_models_trained_until_each_moment(digits, n_classes):
         assert found.support_of_any[t] == len(model.support_)
     assert (model.classes_[found.predicted[0]] == model.predict(data.X_test)).all()
     assert found.digest == model.record_.digest()
-
-
-def test_moments():
-    assert moments_of(30.0, 60_000).tolist() == [k / 10 for k in range(1, 301)]
-    assert moments_of(0.25, 100).tolist() == [0.1, 0.2, 0.25]
-    assert moments_of(1.0, 4).tolist()[0] == 0.2  # a tenth of four examples is none
 
 
 def test_a_store_gives_back_what_it_was_given_and_survives_damage(runs, tmp_path):
@@ -100,13 +94,6 @@ def test_on_a_dask_cluster(digits, keys, tmp_path):
         found = perform_missing(keys, digits, Store(tmp_path), client=client, quiet=True)
     assert all(same(found[key], perform(key, digits)) for key in keys)
     assert len(list(tmp_path.iterdir())) == 4
-
-
-def test_as_many_runs_at_a_time_as_memory_allows(monkeypatch):
-    monkeypatch.setattr(runner, "effective_threads", lambda n: 8)
-    for memory, n_examples, expected in ((4 << 30, 60_000, 2), (4 << 30, 1_200, 8), (1 << 20, 60_000, 1)):
-        monkeypatch.setattr(runner, "available_memory", lambda memory=memory: memory)
-        assert runner._that_fit(n_examples) == expected
 
 
 def test_machines_are_kept(digits, tmp_path, monkeypatch):

@@ -8,7 +8,7 @@ import pytest
 from votron.papers.claims import claims
 from votron.papers.machines import MachineResult
 from votron.papers.published import Fact, facts, label_facts
-from votron.papers.results import MOMENTS, Results, mean_and_error
+from votron.papers.results import MOMENTS, Results
 from votron.papers.runs import COUNTS, RULES, RunKey, perform
 from votron.papers.tables import Cell, sparsity, table1, table2, table3
 from votron.theory import compression_bound
@@ -128,12 +128,6 @@ def test_tables_of_labels(digits, runs):
     expected = np.mean([100 * compression_bound(300, int(run.support[-1, 5]), 0.05) for run in runs[4]])
     assert fourth["bound (7) %"].cells[5].value == pytest.approx(expected)
     assert fourth["SVM bound (7) %"].cells[5].value == pytest.approx(100 * compression_bound(300, 45, 0.05))
-
-
-def test_mean_and_error():
-    assert mean_and_error(np.array([3.0])) == (3.0, None)
-    mean, error = mean_and_error(np.array([1.0, 2.0, 4.0]))
-    assert (mean, error) == pytest.approx((7 / 3, np.std([1, 2, 4], ddof=1) / np.sqrt(3)))
 
 
 # -- claims -----------------------------------------------------------------------------------------------------------

@@ -31,7 +31,6 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # where this runs as a progr
 from fitted_models import classifiers, pipelines
 
 from votron import load, save
-from votron.cli import main
 from votron.errors import ModelFileError
 from votron.saving import read_manifest
 from votron.saving.container import packed, read_content
@@ -377,19 +376,17 @@ def table_of(n):
     return manifest, arrays
 
 
-def voted_of(n_classes, n_support, compact=False):
+def voted_of(n_classes, n_support):
     """Return a model of many classes and support vectors, each of them wrong once."""
-    manifest, arrays = fresh("compact voted" if compact else "voted")
-    prefix, ids = "model.", np.arange(n_support)
-    form = manifest["model"]["form"] if compact else manifest["model"]
-    arrays[f"{prefix}classes"] = np.arange(n_classes)
+    manifest, arrays = fresh("voted")
+    model, ids = manifest["model"], np.arange(n_support)
+    arrays["model.classes"] = np.arange(n_classes)
     columns = {"example": ids, "vector": (ids % n_classes).astype("i4"), "sign": np.ones(n_support, "i1")}
-    columns |= {"time": ids + 1} | ({} if compact else {"score": np.zeros(n_support), "norm2": np.ones(n_support)})
-    arrays |= {f"{prefix}record.{name}": column for name, column in columns.items()}
-    arrays[f"{prefix}support_rows"] = np.ones((n_support, 6), "u1")
-    form["vectors"] |= {"n_examples": n_support, "n_steps": n_support}
-    if not compact:
-        manifest["model"]["history"]["n_numbered"] = n_support
+    columns |= {"time": ids + 1, "score": np.zeros(n_support), "norm2": np.ones(n_support)}
+    arrays |= {f"model.record.{name}": column for name, column in columns.items()}
+    arrays["model.support_rows"] = np.ones((n_support, 6), "u1")
+    model["vectors"] |= {"n_examples": n_support, "n_steps": n_support}
+    model["history"]["n_numbered"] = n_support
     return manifest, arrays
 
 
@@ -428,24 +425,18 @@ TOO_MANY = "more than 150,000 values"
 LARGE = {
     "many words": (lambda: with_words("[TfidfVectorizer()]", words(300_000)), None),
     "short words": (lambda: with_words("[TfidfVectorizer(use_idf=False)]", words(1_500_000)), TOO_MUCH),
-    "long words": (lambda: with_words("[TfidfVectorizer()]", words(200_000, 40)), None),
     "a long word": (lambda: with_words("[TfidfVectorizer()]", ["x y " * 2_000_000]), None),
     "wide scaler": (lambda: wide("StandardScaler()", 200_000), None),
     "wide table": (lambda: table_of(200_000), None),
     "voted": (lambda: voted_of(20_000, 100_000), None),
-    "compact": (lambda: voted_of(20_000, 100_000, compact=True), None),
     "averaged": (lambda: weights_of(300_000, "averaged"), None),
-    "winnow": (lambda: weights_of(300_000, "winnow"), None),
-    "bayes": (lambda: weights_of(300_000, "bayes"), None),
     "many labels": (lambda: labels_of(words(200_000)), None),
     "one long label": (lambda: labels_of([*words(50_000), "z" * 50_000]), TOO_MUCH),
     "features": (lambda: linear(2**26 - 1), None),
     "too many features": (lambda: linear(2**26), "of a CSR matrix"),
     "lists of nothing": (lambda: with_provenance([[]] * 74_000), None),
     "more lists of nothing": (lambda: with_provenance([[]] * 1_000_000), TOO_MANY),
-    "objects": (lambda: with_provenance([{"": 1}] * 70_000), None),
     "names": (lambda: with_provenance(dict.fromkeys(words(140_000), 0)), None),
-    "short texts": (lambda: with_provenance(words(140_000)), None),
     "nested objects": (lambda: with_provenance([nested(400)] * 180), None),
     "too deeply nested objects": (lambda: with_provenance(nested(5000)), "recursion"),
     "arrays": (lambda: (fresh("voted")[0], {f"{i:x}": np.zeros(0, "u1") for i in range(20_000)}), "model"),
@@ -492,14 +483,11 @@ META = b'{"__metadata__":{"votron":"{}"},"a":'
         META + b'{"dtype":"F64","shape":[1],"data_offsets":[8,16]}}',
         META + b'{"dtype":"F64","shape":[-1],"data_offsets":[0,-8]}}',
         META + b'{"dtype":"V9","shape":[1],"data_offsets":[0,8]}}',
-        META + b'{"dtype":["x"],"shape":[1],"data_offsets":[0,8]}}',
         META + b'{"dtype":"F64","shape":[1],"data_offsets":[0,8],"more":1}}',
         META + b'{"dtype":"F64","shape":[0,2305843009213693952],"data_offsets":[0,0]}}',
         META + b'{"dtype":"F64","shape":[1],"data_offsets":[0,8]}}',
         META + b"[]," * 1_000_000 + b"}",
-        META + b"7}",
         META + b"NaN}",
-        META + b"1e999}",
         META + b"9" * 5000 + b"}",
         META + b"[" * 100_000 + b"}",
         b'{"__metadata__":{"votron":"{\\"format\\":1}"}}',
@@ -540,12 +528,10 @@ def test_more_than_there_is_memory(tmp_path):
     assert stream.tell() < 1000
 
 
-@pytest.mark.parametrize("command", ["inspect", "predict"])
-def test_a_device_without_end_is_refused_by_its_first_bytes(command, tmp_path, capsys, monkeypatch):
-    (tmp_path / "rows.csv").write_text("a,b\n1,2\n")
-    monkeypatch.chdir(tmp_path)
-    assert main([command, "/dev/zero", *(["rows.csv"] if command == "predict" else [])]) == 1
-    assert capsys.readouterr().err == f"votron {command}: '/dev/zero' is not a model file of Votron.\n"
+@pytest.mark.parametrize("read", [load, read_manifest])
+def test_a_device_without_end_is_refused_by_its_first_bytes(read):
+    with pytest.raises(ModelFileError, match="is not a model file"):
+        read("/dev/zero")
 
 
 # -- forgeries, one by one ---------------------------------------------------------------------------------------------
@@ -579,18 +565,14 @@ RECORD = "model.record."
 FORGERIES = {
     "unknown class": (put("model", "class", value="os.system"), "Invalid value 'os.system' - at `$.model.class`"),
     "unknown field": (put("model", "evil", value=1), "contains unknown field `evil`"),
-    "unknown field of the history": (put("model", "history", "evil", value=1), "contains unknown field `evil`"),
-    "unknown section": (put("evil", value={}), "contains unknown field `evil`"),
     "no history": (put("model", "history", value=None), "has no history"),
     "unknown rule": (put("model", "history", "chosen_rule", value="x"), "a rule that is not known"),
     "unknown parameter": (put("model", "params", "evil", value=1), "'evil' is not a parameter"),
     "bad parameter": (put("model", "params", "degree", value=-2), "The 'degree' parameter"),
-    "parameter of odd type": (put("model", "params", "degree", value=[1]), "Expected `"),
     "many threads": (put("model", "params", "n_jobs", value=10**6), "a number of threads"),
     "kernel of nothing": (put(*KERNEL, value={"name": "eval", "fields": {}}), "import the package that brings it"),
     "kernel parameter": (put(*KERNEL, "fields", "degree", value=0.5), "no parameter 'degree' of this type"),
     "gamma below 0": (put(*KERNEL, value={"name": "rbf", "fields": {"gamma": -1.0}}), "at least 0"),
-    "a kernel for gamma": (put(*KERNEL, "fields", "gamma", value={"name": "linear", "fields": {}}), "of this type"),
     "a number over a kernel": (
         put(*KERNEL, value={"name": "composed", "fields": {"outer": 0.5, "inner": {"name": "linear", "fields": {}}}}),
         "no parameter 'outer' of this type",
@@ -600,16 +582,13 @@ FORGERIES = {
         put(*KERNEL, value=eval("{'name': 'normalized', 'fields': {'base': " * 40 + "1" + "}}" * 40)),
         "over more than 8 others",
     ),
-    "one class": (array("model.classes", lambda a: a[:1]), "two or more labels in rising order"),
     "classes twice": (array("model.classes", first(1)), "two or more labels in rising order"),
     "features": (put("model", "n_features", value=5), "columns of a CSR matrix"),
     "huge features": (put("model", "n_features", value=2**60), "Expected `int` <="),
     "negative steps": (put("model", "vectors", "n_steps", value=-1), "Expected `int` >= 0"),
     "flag by number": (put("model", "history", "shuffled", value=1), "Expected `bool`"),
     "NaN": (array(RECORD + "score", first(np.nan)), "finite numbers"),
-    "infinite support": (array("model.support_rows.data", first(np.inf)), "finite numbers"),
     "column outside": (array("model.support_rows.indices", first(99)), "columns of a CSR matrix"),
-    "column below 0": (array("model.support_rows.indices", first(-1)), "columns of a CSR matrix"),
     "columns out of order": (array("model.support_rows.indices", lambda a: a[::-1]), "columns in rising order"),
     "row starts": (array("model.support_rows.indptr", lambda a: a[::-1]), "row starts"),
     "record too short": (array(RECORD + "sign", lambda a: a[:-1]), "the shape"),
@@ -630,9 +609,8 @@ def test_forgeries_are_refused(name, tmp_path):
     change, sentence = FORGERIES[name]
     manifest, arrays = fresh("voted csr")
     change(manifest, arrays)
-    with pytest.raises(ModelFileError, match=re.escape(sentence)) as error:
+    with pytest.raises(ModelFileError, match=re.escape(sentence)):
         load(write(tmp_path / "forged", manifest, arrays))
-    assert re.fullmatch(r"The model file '[^\n]+forged' cannot be opened: [^\n]{10,500}\.", str(error.value))
 
 
 @pytest.mark.parametrize(
@@ -648,23 +626,9 @@ def test_no_vectorizer_opens_files_or_brings_its_pattern(parameter, value, tmp_p
 
 def test_rows_that_the_model_keeps_have_a_name_each_or_none(tmp_path):
     manifest, arrays = fresh("voted rows")
-    assert load(write(tmp_path / "m", manifest, arrays)).row_names_[3] == "row 3"
     texts(arrays, "model.row_names", ["one"])
     with pytest.raises(ModelFileError, match="must have a list of"):
         load(write(tmp_path / "m", manifest, arrays))
-
-
-def test_what_does_not_fit_the_rows_is_an_error_of_prediction(tmp_path):
-    """Steps of a forged pipeline may not fit one another; scikit-learn and the classifier say so, row by row."""
-    manifest, arrays = fresh("StandardScaler()")
-    other, theirs = fresh("[HashingVectorizer(n_features=1024)]")
-    manifest["steps"] = other["steps"]
-    arrays = {name: each for name, each in arrays.items() if not name.startswith("steps.")} | {
-        name: each for name, each in theirs.items() if name.startswith("steps.")
-    }
-    model = load(write(tmp_path / "m", manifest, arrays))
-    with pytest.raises(ValueError, match="X has 1024 features, but VotedPerceptronClassifier is expecting 6"):
-        model.predict(["rain"])
 
 
 @pytest.mark.parametrize("mmap", [False, True])

@@ -5,13 +5,12 @@ import oracle
 import pytest
 import scipy.sparse as sp
 from paper import paper_averaged, paper_perceptron
-from refusals import assert_clear
 from sklearn.datasets import load_digits
 
 from votron import KernelAdatronClassifier, VotedPerceptronClassifier, add_bias
 from votron.errors import VotronError
 from votron.kernels import LinearKernel, NormalizedKernel, PolynomialKernel, PrecomputedKernel
-from votron.theory import margins, novikoff_bound, unit_length_bound
+from votron.theory import margins
 
 
 @pytest.fixture(scope="module")
@@ -68,14 +67,6 @@ def test_as_written_out(data, vector, n_classes, kernel):
         assert found.radius == pytest.approx(radius[0])
 
 
-def test_normalising_only_lowers_the_bound(separable):
-    X, y = separable
-    model = KernelAdatronClassifier(degree=4, gamma=1.0).fit(X, y)
-    found = margins(model, X, y)
-    assert found.unnormalized[0] == pytest.approx(model.margin_[0], rel=1e-6)
-    assert unit_length_bound(found.normalized[0]) <= novikoff_bound(found.radius, found.unnormalized[0])
-
-
 @pytest.mark.parametrize("vector", ["last", "average"])
 def test_the_always_one_feature_counts(data, vector):
     X, y = data
@@ -116,19 +107,14 @@ def test_examples_of_length_0_have_no_margin(data):
     assert np.isfinite(found.normalized).all()
 
 
-def test_bad_input_is_refused_in_words(data):
+def test_bad_input_is_refused(data):
     X, y = data
     model = paper_perceptron().fit(X, y)
-    for ask, words in (
-        (
-            lambda: margins(model, X, y, vector="vote"),
-            ["'vector' of margins", "'last', 'average'", "'vote'"],
-        ),
-        (lambda: margins("model", X, y), ["Got an object of type str"]),
-        (lambda: margins(model, X, y + 1), ["among the classes", "Got 3"]),
-    ):
-        with pytest.raises(VotronError) as caught:
-            ask()
-        assert_clear(caught.value, *words)
+    with pytest.raises(VotronError, match="'vote'"):
+        margins(model, X, y, vector="vote")
+    with pytest.raises(VotronError, match="str"):
+        margins("model", X, y)
+    with pytest.raises(VotronError, match="Got 3"):
+        margins(model, X, y + 1)
     with pytest.raises(ValueError, match="not fitted yet"):
         margins(paper_perceptron(), X, y)

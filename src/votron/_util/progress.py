@@ -131,11 +131,9 @@ class Progress:
 
 
 @contextmanager
-def counting(
-    total: int, things: str, *, label: str = "Training", enabled: bool = True, stream: TextIO | None = None
-) -> Iterator[Callable[[int], None]]:
+def counting(total: int, things: str, *, enabled: bool = True) -> Iterator[Callable[[int], None]]:
     """Show how many of a few large things are done; yield a function to report their number."""
-    with Progress(total, enabled, stream, label, erase=True) as progress:
+    with Progress(total, enabled, label="Training", erase=True) as progress:
         yield lambda done: progress.update(done, f"{done} of {total} {things}")
 
 

@@ -147,10 +147,10 @@ def _other_memory() -> Iterator[int]:
 # -- arrays ------------------------------------------------------------------------------------------------------------
 
 
-def rows_in_bytes(X: Rows, n_bytes: int = _CHUNK_BYTES) -> int:
-    """Return how many rows of X, as float64 numbers, take about that much memory."""
+def rows_in_bytes(X: Rows) -> int:
+    """Return how many rows of X, as float64 numbers, take a few megabytes."""
     per_row = X.nnz // max(1, X.shape[0]) if sp.issparse(X) else X.shape[1] if X.ndim > 1 else 1
-    return max(1, n_bytes // (8 * max(1, per_row)))
+    return max(1, _CHUNK_BYTES // (8 * max(1, per_row)))
 
 
 def n_bytes(X: Rows) -> int:

@@ -24,13 +24,13 @@ def first_of(names: Sequence[str], most: int) -> str:
     return ", ".join(names[:most]) + (", ..." if len(names) > most else "")
 
 
-def did_you_mean(given: object, known: Iterable[object], *, quoted: bool = True) -> str:
+def did_you_mean(given: object, known: Iterable[object]) -> str:
     """Return a "Did you mean ...?" question to end a sentence with, or nothing if no known name is close."""
     found = nearest(given, known)
-    return "" if found is None else f" Did you mean {repr(found) if quoted else found}?"
+    return "" if found is None else f" Did you mean {found!r}?"
 
 
-def nearest(given: object, known: Iterable[object], alike: float = 0.65) -> str | None:
+def nearest(given: object, known: Iterable[object]) -> str | None:
     """Return the known name closest to a given one, ignoring case, or None."""
     from difflib import get_close_matches
 
@@ -39,7 +39,7 @@ def nearest(given: object, known: Iterable[object], alike: float = 0.65) -> str 
     names: dict[str, str] = {}
     for name in map(str, known):
         names.setdefault(name.casefold(), name)
-    found = get_close_matches(given.casefold(), names, n=1, cutoff=alike)
+    found = get_close_matches(given.casefold(), names, n=1, cutoff=0.65)
     return names[found[0]] if found else None
 
 

@@ -21,6 +21,7 @@ import click
 
 from votron import __version__
 from votron.cli.output import discard_stdout, printable, warnings_as_sentences
+from votron.errors import BoundViolatedError, VotronError
 
 __all__ = ["main"]
 
@@ -160,7 +161,8 @@ def _failure(error: BaseException) -> tuple[str, int]:
     if isinstance(error, OSError):
         where = f"{os.fspath(error.filename)!s}: " if isinstance(error.filename, str | os.PathLike) else ""
         return f"{where}{error.strerror or error}.", 1
-    if isinstance(error, ValueError) and str(error).startswith(ABOUT_DATA):
+    about_data = isinstance(error, ValueError) and str(error).startswith(ABOUT_DATA)
+    if about_data or (isinstance(error, VotronError) and not isinstance(error, BoundViolatedError)):
         return " ".join(str(error).split()), 1
     if os.environ.get("VOTRON_DEBUG"):
         traceback.print_exception(error)

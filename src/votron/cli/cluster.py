@@ -7,7 +7,6 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import click
 import numpy as np
@@ -26,7 +25,7 @@ from votron.cli.reading import (
     weight_column,
 )
 from votron.cli.training import Job, Trained
-from votron.data.vocabulary import STRATEGIES
+from votron.data.options import STRATEGIES
 from votron.errors import DataError, MissingPackageError, VotronError
 
 _ESTIMATORS = ("voted", "averaged")
@@ -99,7 +98,7 @@ def _parts_of(where: str) -> list[str]:
 
 def _read_all(
     client: Client, files: list[str], options: Params, encoder: Estimator, column: WeightColumn | None
-) -> tuple[Any, Array, Floats | None]:
+) -> tuple[RowsLike, Array, Floats | None]:
     """Have the workers read the parts, whose rows stay there; return rows, labels and weights."""
     import dask.array as da
     from dask.delayed import delayed
@@ -127,7 +126,9 @@ def _read_all(
     return X, y, np.concatenate(weights)
 
 
-def _read(path: str, options: Params, encoder: Estimator, weights: str | None) -> tuple[Rows, Array, Any, int]:
+def _read(
+    path: str, options: Params, encoder: Estimator, weights: str | None
+) -> tuple[Rows, Array, Floats | None, int]:
     """Return the rows, labels and weights of a file, and how many rows were left out; this runs on a worker."""
     column = None if weights is None else WeightColumn(weights)
     rows = labelled_rows(*read_labelled(path, options), column)

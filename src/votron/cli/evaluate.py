@@ -52,8 +52,7 @@ def evaluate(
     label: str | None,
     held_out: bool,
     all_rules: bool,
-    rule: str | None,
-    normalize_vectors: bool,
+    rules: Params,
     threshold: float | None,
     sample_weight: str | None,
     confidence: float,
@@ -70,7 +69,7 @@ def evaluate(
     from votron.evaluate import Evaluation
     from votron.evaluate.figures import EvaluationFigure
 
-    saved = load_model(model, data, rule=rule, normalize_vectors=normalize_vectors)
+    saved = load_model(model, data, **rules)
     if threshold is not None:
         check_probabilities(saved, "--threshold")
     found = Evaluation(saved.estimator, all_rules=all_rules, threshold=threshold)

@@ -59,8 +59,7 @@ def explain(
     of: str | None,
     against: str | None,
     figure: str | None,
-    rule: str | None,
-    normalize_vectors: bool,
+    rules: Params,
     label: str | None,
     reading: Params,
     out: Output,
@@ -75,7 +74,7 @@ def explain(
         raise click.UsageError(f"--figure draws one row. Got {len(wanted)} instead.")
     if against is not None and of is None:
         raise click.UsageError("--against goes with --of.")
-    saved = load_model(model, data, rule=rule, normalize_vectors=normalize_vectors)
+    saved = load_model(model, data, **rules)
     label_of, label_against = _class(saved, of), _class(saved, against)
     found: list[Explanation] = []
     for number, batch, i in _rows(data, saved.reading(data, label, reading, labels="none"), wanted, out):
@@ -102,13 +101,13 @@ def _rows(path: str, how: Params, wanted: list[int], out: Output) -> list[tuple[
         if n >= max(wanted):
             break
     for number in wanted:
-        if number not in found and number <= n:
-            raise VotronError(
-                f"Row {number:,} of {path!r} has missing values, which the model cannot fill in: train with "
-                "--missing mean, median or most-frequent."
-            )
-        if number not in found:
+        if number > n:
             raise VotronError(f"There are {n:,} rows in {path!r}. --row asks for {number:,}.")
+        if number not in found:
+            remedy = "train with --missing mean"
+            raise VotronError(
+                f"Row {number:,} of {path!r} has missing values, which the model cannot fill in: {remedy}."
+            )
     return [(number, *found[number]) for number in wanted]
 
 

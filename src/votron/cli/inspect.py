@@ -29,10 +29,7 @@ _VERBOSE = ("record", "steps", "vectors")
 )
 @options.model
 @option(
-    "--features",
-    "N",
-    "Strongest features to show of each class (default: 5 of linear models).",
-    click.IntRange(min=0),
+    "--features", "N", "Strongest features to show of each class (default: 5 of linear models).", click.IntRange(min=0)
 )
 @options.common
 @options.verbose

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 import numpy as np
@@ -42,8 +42,7 @@ from votron.cli.reading import (
     reading_options,
 )
 from votron.data.formats import KNOWN_SETS
-from votron.data.options import KEPT, RECORDED, ReadOptions
-from votron.data.vocabulary import STRATEGIES
+from votron.data.options import KEPT, RECORDED, STRATEGIES, ReadOptions
 from votron.errors import DataError, VotronError
 
 if TYPE_CHECKING:
@@ -67,7 +66,7 @@ class SavedModel:
     """Values that training had not, and missing ones, in the rows that went through."""
 
     @property
-    def estimator(self) -> Any:
+    def estimator(self) -> Estimator:
         """The classifier itself."""
         return classifier_of(self.model)
 
@@ -90,7 +89,10 @@ class SavedModel:
     @cached_property
     def columns(self) -> dict[str, str] | None:
         """The columns of the tables that it takes, with their kinds; None if it takes no tables."""
-        return columns_of(self.model)
+        from votron.tables import encoder_of
+
+        encoder = encoder_of(self.model)
+        return None if encoder is None else encoder.column_kinds_
 
     @property
     def known(self) -> Params:
@@ -103,7 +105,7 @@ class SavedModel:
             return replace(self, model=other)
         return replace(self, model=type(self.model)([*self.model.steps[:-1], ("model", other)]))
 
-    def prepared(self, X: RowsLike) -> Any:
+    def prepared(self, X: RowsLike) -> RowsLike:
         """Return rows as the model takes them: tables, or numbers where it knows no names."""
         if self.columns is None and hasattr(X, "columns"):
             for name in columns_of_words(X):
@@ -114,7 +116,7 @@ class SavedModel:
             raise DataError(f"{self.path!r} takes tables with the columns {named}. Got numbers without names instead.")
         return X
 
-    def features(self, X: RowsLike) -> Any:
+    def features(self, X: RowsLike) -> RowsLike:
         """Return rows as the classifier itself takes them."""
         X = self.prepared(X)
         if not hasattr(self.model, "steps"):
@@ -198,14 +200,6 @@ class SavedModel:
             return rows, None
         kept, held = hold_out(rows.y, *self.split)
         return rows.take(kept), rows.take(held)
-
-
-def columns_of(model: Estimator) -> dict[str, str] | None:
-    """Return the columns of the tables that a fitted model takes, with their kinds; None if it takes no tables."""
-    from votron.tables import encoder_of
-
-    encoder = encoder_of(model)
-    return None if encoder is None else encoder.column_kinds_
 
 
 def labelled_batches(path: str, options: Params, out: Output) -> Iterator[Examples]:

@@ -7,7 +7,8 @@ from functools import partial
 
 import click
 
-from votron.cli.command import NONE, Decorator, Failed, NewFile, argument, flag, grouped, option, switch
+from votron._util.text import joined
+from votron.cli.command import NONE, Decorator, NewFile, argument, flag, grouped, option, switch
 from votron.errors import VotronError
 
 FILE = click.Path(allow_dash=True)
@@ -29,15 +30,12 @@ _Parameter = click.Parameter | None
 
 
 class Number(click.ParamType):  # type: ignore[type-arg]
-    """A number (unless not ``alone``), one of some words, or ``by_label`` numbers such as yes=5,no=0.5."""
+    """A number, one of some words, or ``by_label`` numbers such as yes=5,no=0.5."""
 
     name = "number"
 
-    def __init__(self, *words: str, whole: bool = False, by_label: bool = False, alone: bool = True) -> None:
+    def __init__(self, *words: str, by_label: bool = False) -> None:
         self.words, self.by_label = words, by_label
-        self.kinds = () if not alone else (int,) if whole else (int, float)
-        self.names = [*(["a whole number" if whole else "a number"] if alone else []), *words]
-        self.names += ["numbers by label such as yes=5,no=0.5"] if by_label else []
 
     def convert(self, value: object, param: _Parameter, ctx: _Context) -> object:
         """Return the value; the estimator checks its range."""
@@ -45,13 +43,11 @@ class Number(click.ParamType):  # type: ignore[type-arg]
             return value
         if self.by_label and "=" in value:
             return self._labelled(value, param, ctx)
-        for kind in self.kinds:
-            try:
-                return kind(value)
-            except ValueError:
-                continue
-        *others, last = self.names
-        return self.fail(f"must be {', '.join(others)}{' or ' * bool(others)}{last}. Got {value!r}.", param, ctx)
+        try:
+            return int(value) if value.lstrip("+-").isdecimal() else float(value)
+        except ValueError:
+            kinds = ["a number", *self.words, *["numbers by label such as yes=5,no=0.5"] * self.by_label]
+            return self.fail(f"must be {joined(kinds, 'or')}. Got {value!r}.", param, ctx)
 
     def _labelled(self, text: str, param: _Parameter, ctx: _Context) -> dict[str, float]:
         found: dict[str, float] = {}
@@ -114,11 +110,9 @@ def _tab(ctx: click.Context, param: click.Parameter, value: str | None) -> str |
 def _needs_matplotlib(ctx: click.Context, param: click.Parameter, path: str | None) -> str | None:
     """See that figures can be drawn, before the work."""
     if path is not None:
-        try:
-            import matplotlib
-        except ImportError:
-            raise Failed('Figures need matplotlib: pip install "votron[cli]".') from None
-        matplotlib.use("agg")
+        from votron._util.plotting import pyplot
+
+        pyplot()
     return path
 
 
@@ -142,8 +136,8 @@ sample_weight = partial(option, "--sample-weight", "COL")
 held_out = flag("--held-out", "Take only the rows that `votron train --test FRACTION` held out of DATA.")
 threshold = option("--threshold", "P", "Predict the second of two classes from this probability on.", FRACTION)
 rule = grouped(
-    option("--rule", "NAME", "Use this rule of a voted model: vote, average, last, random, pocket or holdout."),
-    flag("--normalize-vectors", "With --rule: divide each vector by its length first."),
+    option("--rule", "NAME", "Rule of a voted model: vote, average, last, random, pocket or holdout.", into="rules"),
+    flag("--normalize-vectors", "With --rule: divide each vector by its length first.", into="rules"),
 )
 SCORES = {"f1": "f1_macro", "auc": "roc_auc", "log_loss": "neg_log_loss"}
 """Short names of scores, and what scikit-learn calls them."""
@@ -196,12 +190,7 @@ def missing(*choices: str, default: str = "refuse") -> Decorator:
 
 
 training_data = grouped(
-    _format,
-    _drop,
-    missing("refuse", "drop", "mean", "median", "most-frequent"),
-    drop_unlabelled,
-    n_features,
-    *_how,
+    _format, _drop, missing("refuse", "drop", "mean", "median", "most-frequent"), drop_unlabelled, n_features, *_how
 )
 """How to read data to train on."""
 other_data = grouped(_format, _drop, *_how)
@@ -237,8 +226,8 @@ tables = grouped(
 
 _param = partial(option, group="Estimator", into="params")
 _switch = partial(switch, group="Estimator", into="params")
-_NUMBER, _WHOLE = Number(), Number(whole=True)
-_WEIGHTS = Number("balanced", NONE, by_label=True, alone=False)
+_NUMBER = Number()
+_WEIGHTS = Number("balanced", NONE, by_label=True)
 
 
 def _numbers(ctx: click.Context, param: click.Parameter, text: str | None) -> list[object] | None:
@@ -246,7 +235,7 @@ def _numbers(ctx: click.Context, param: click.Parameter, text: str | None) -> li
 
 
 class_weight = _param("--class-weight", "balanced|LABEL=X,...", "Weights of classes, such as yes=5,no=1.", _WEIGHTS)
-n_jobs = _param("--n-jobs", "N", "Threads (default: all processors).", Number(NONE, whole=True))
+n_jobs = _param("--n-jobs", "N", "Threads (default: all processors).", click.INT)
 parameters = grouped(
     option(
         "--estimator",
@@ -262,7 +251,7 @@ parameters = grouped(
         "rbf: exp(-gamma |x - z|²) + coef0; poly: (gamma x·z + coef0)^degree; linear: x·z; conjunction: 2^(ones in "
         "common); or one from another package (voted, default rbf; adatron, default poly).",
     ),
-    _param("--degree", "N", "Degree of the polynomial kernel (default: 3).", _WHOLE),
+    _param("--degree", "N", "Degree of the polynomial kernel (default: 3).", click.INT),
     _param("--gamma", "X|scale|auto", "Factor in the kernels poly and rbf (default: scale).", Number("scale", "auto")),
     _param("--coef0", "X", "Constant of the kernels poly and rbf (default: 1).", _NUMBER),
     _switch("normalize-kernel", "Use K(x, z) / √(K(x, x) K(z, z)) (default: off)."),
@@ -287,7 +276,7 @@ parameters = grouped(
     _param("--multiclass", "joint|ovr", "averaged: classes together, or each against the rest (default: joint)."),
     _param("--C C", "X", "adatron: upper limit of the coefficients, for data that are not separable.", Number(NONE)),
     _param("--tol", "X", "adatron: relative tolerance (default: 0.001).", _NUMBER),
-    _param("--max-sweeps", "N", "adatron: most passes (default: 100000).", _WHOLE),
+    _param("--max-sweeps", "N", "adatron: most passes (default: 100000).", click.INT),
     _param("--promotion", "X", "winnow: factor of promotions, above 1 (default: 2).", _NUMBER),
     _param("--threshold", "X", "winnow: sum of weights that predicts the positive class.", Number(NONE)),
     _param("--demotion", "divide|eliminate", "winnow: what false positives do to weights (default: divide)."),

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from votron._util.types import Array, Rows
 from votron.cli import options
 from votron.cli.command import NewFile, command, flag, option
 from votron.cli.models import SavedModel, load_model
@@ -88,7 +89,7 @@ def _pieces(path: str | None, test: str | None) -> list[Any]:
         raise VotronError(f"{path}: {error}") from None
 
 
-def _test_rows(saved: SavedModel, test: str | None) -> tuple[Any, Any]:
+def _test_rows(saved: SavedModel, test: str | None) -> tuple[Rows | None, Array | None]:
     """Return rows and labels of --test, or of the test part of the known set that the model was trained on."""
     trained_on = saved.part("data").get("name")
     test = test or (trained_on if trained_on in KNOWN_SETS else None)

@@ -52,8 +52,7 @@ def predict(
     proba: bool,
     threshold: float | None,
     keep: Sequence[str],
-    rule: str | None,
-    normalize_vectors: bool,
+    rules: Params,
     label: str | None,
     reading: Params,
     out: Output,
@@ -65,7 +64,7 @@ def predict(
     """
     if output.endswith(_NOT_WRITTEN):
         raise click.UsageError(f"-o must be CSV, or JSON lines by the name NAME.jsonl. Got {output!r} instead.")
-    saved = load_model(model, data, rule=rule, normalize_vectors=normalize_vectors)
+    saved = load_model(model, data, **rules)
     if proba or threshold is not None:
         check_probabilities(saved, "--proba" if proba else "--threshold")
     if threshold is not None and len(saved.classes) != 2:

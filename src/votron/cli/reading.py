@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 import numpy as np
@@ -14,7 +14,7 @@ import numpy as np
 from votron._util.text import counted, did_you_mean, percent
 from votron._util.types import Array, Estimator, Floats, Index, Label, Params, RowsLike
 from votron.data.examples import convert_labels
-from votron.data.vocabulary import STRATEGIES
+from votron.data.options import STRATEGIES
 from votron.errors import DataError, VotronError
 
 if TYPE_CHECKING:
@@ -239,14 +239,14 @@ def by_label(params: Params, y: Array) -> Params:
 # -- encoders ---------------------------------------------------------------------------------------------------------
 
 
-def behind_encoder(encoder: Estimator, estimator: Estimator) -> Any:
+def behind_encoder(encoder: Estimator, estimator: Estimator) -> Estimator:
     """Return the classifier, after an encoder if there is one."""
     from votron.estimators import ClassifierPipeline
 
     return estimator if encoder is None else ClassifierPipeline([("encoder", encoder), ("model", estimator)])
 
 
-def encoder_for(name: str, rows: LabelledRows, reading: Params, table: Params) -> Any:
+def encoder_for(name: str, rows: LabelledRows, reading: Params, table: Params) -> Estimator:
     """Return what turns rows into vectors for an estimator, not fitted; None where nothing needs to."""
     from votron.estimators import ESTIMATORS, pipelines
 

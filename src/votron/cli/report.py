@@ -15,9 +15,6 @@ from votron.cli.models import SavedModel, examples_to_evaluate, file_digest, loa
 from votron.cli.output import Output, writing
 from votron.cli.reading import base_name
 
-_LARGE = 2_000_000
-"""Bytes of a page that are remarked upon."""
-
 
 @command(
     "report",
@@ -47,8 +44,7 @@ def report(
     title: str | None,
     held_out: bool,
     label: str | None,
-    rule: str | None,
-    normalize_vectors: bool,
+    rules: Params,
     confidence: float,
     reading: Params,
     out: Output,
@@ -63,7 +59,7 @@ def report(
 
     if output == "-" and out.json:
         raise click.UsageError("--json and -o - both want standard output.")
-    saved = load_model(model, data, rule=rule, normalize_vectors=normalize_vectors)
+    saved = load_model(model, data, **rules)
     found, manifest = Findings(saved.model, confidence), saved.manifest
     assert manifest is not None
     with Progress(None, out.live, label="Predicting", erase=True) as progress:
@@ -77,7 +73,7 @@ def report(
         data=base_name(data),
         command=command_line,
         provenance=saved.provenance,
-        certificate=None if rule is not None else manifest.certificate,  # which is not about another rule
+        certificate=None if rules.get("rule") else manifest.certificate,  # which is not about another rule
         files={
             "size": rounded_bytes(manifest.n_bytes),
             "Model": f"{base_name(model)}, SHA-256 {manifest.sha256}",
@@ -95,8 +91,6 @@ def report(
         out.show({"file": output, "bytes": len(content), **numbers, "interval": counts.interval(confidence)}, "")
     elif output != "-":
         out.note(f"{output}, {size}: {summary(found, origin)}")
-    if len(content) > _LARGE:
-        out.note(f"The page takes {size}, most of it pictures of rows.")
 
 
 def _notes(saved: SavedModel, trained_on: bool, held_out: bool) -> tuple[str, ...]:

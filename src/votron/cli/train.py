@@ -5,14 +5,12 @@ from __future__ import annotations
 import secrets
 import sys
 import time
-from collections.abc import Iterable, Iterator
-from contextlib import nullcontext
+from collections.abc import Iterable
 from dataclasses import replace
 
 import click
 import numpy as np
 
-from votron._util.pipelines import rows_for_classifier
 from votron._util.text import counted, did_you_mean, duration
 from votron._util.types import Array, Estimator, Params, RowsLike
 from votron.cli import options
@@ -43,7 +41,7 @@ from votron.cli.training import (
     many_mistakes,
     summary,
 )
-from votron.data.vocabulary import STRATEGIES
+from votron.data.options import STRATEGIES
 from votron.errors import VotronError
 from votron.estimators._watching import announcing_long_work
 from votron.plots.training import RulesOverTime
@@ -191,7 +189,7 @@ def _train_in_memory(job: Job, estimator: Estimator, seed: int) -> Trained:
     else:
         start, live = time.monotonic(), job.out.live and "verbose" in estimator.get_params()
         model = behind_encoder(encoder, estimator.set_params(**labelled, **({"verbose": 1} if live else {})))
-        with nullcontext() if job.out.quiet else announcing_long_work(estimator, lambda *span: _announce(job, *span)):
+        with announcing_long_work(estimator, lambda *span: _announce(job, *span)):
             fit(model, rows)
         if live:
             estimator.set_params(verbose=0)  # whoever opens the file has another terminal
@@ -237,7 +235,7 @@ def _named(job: Job, estimator: Estimator, rows: LabelledRows) -> LabelledRows:
 
 
 def _measure(job: Job, trained: Trained, seed: int, curve: RulesOverTime | None) -> None:
-    """Measure the errors on test data, or on the rows trained on, and count on the way what --curve draws."""
+    """Measure the errors on test data, or on the rows trained on."""
     if job.share is None and job.test is not None:
         saved = SavedModel(job.output, trained.model, trained.provenance)
         how = saved.reading(job.test, job.label, job.reading, beside=True)
@@ -250,19 +248,9 @@ def _measure(job: Job, trained: Trained, seed: int, curve: RulesOverTime | None)
     else:
         return
     on = "training" if job.test is None else "test"
-    trained.error = {"on": on, **errors_of(trained.model, _counting(trained, batches, curve))}
+    trained.error = {"on": on, **errors_of(trained.model, batches, curve)}
     if job.test is not None:
         trained.provenance["test"] = about | {name: trained.error[name] for name in _KEPT_OF_ERROR}
-
-
-def _counting(
-    trained: Trained, batches: Iterable[tuple[RowsLike, Array]], curve: RulesOverTime | None
-) -> Iterator[tuple[RowsLike, Array]]:
-    """Yield batches, which may be read once only, and count on the way what --curve draws."""
-    for X, y in batches:
-        if curve is not None:
-            curve.add(rows_for_classifier(trained.model, X), y)
-        yield X, y
 
 
 def _certify(trained: Trained) -> None:

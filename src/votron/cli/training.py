@@ -5,21 +5,23 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 import numpy as np
 
 from votron._util.frames import plain_labels
-from votron._util.pipelines import classifier_of, summary_of, weighs_classes
+from votron._util.pipelines import classifier_of, rows_for_classifier, summary_of, weighs_classes
 from votron._util.text import counted, first_of, percent, percent_range, rounded_bytes
-from votron._util.types import Array, Estimator, Params, RowsLike
+from votron._util.types import Array, Estimator, Label, Params, RowsLike
 from votron.cli.output import Output
 from votron.cli.reading import LabelledRows, WeightColumn, base_name, reading_options
 from votron.evaluate.confusion import Confusion, beside_majority, rarest_in_words
 
 if TYPE_CHECKING:
     from votron.data import Examples
+    from votron.plots.training import RulesOverTime
+    from votron.theory import Certificate
 
 _LONG = 5.0
 """Seconds of training from which a linear model is looked at beside."""
@@ -91,19 +93,19 @@ class Trained:
     held: LabelledRows | None = None
     provenance: Params = field(default_factory=dict)
     error: Params = field(default_factory=dict)
-    certificate: Any = None
+    certificate: Certificate | None = None
     remarks: dict[str, str] = field(default_factory=dict)
     tried: str = ""
     """The settings that --tune tried, as a table."""
     tuning: Params | None = None
 
     @property
-    def estimator(self) -> Any:
+    def estimator(self) -> Estimator:
         """The classifier itself."""
         return classifier_of(self.model)
 
 
-def estimator_of(name: str, params: Params) -> Any:
+def estimator_of(name: str, params: Params) -> Estimator:
     """Return the estimator with the parameters that were typed, checked; the seed only if it takes one."""
     from votron.estimators import ESTIMATORS
     from votron.kernels import KERNELS
@@ -139,11 +141,13 @@ def fit(model: Estimator, rows: LabelledRows) -> None:
 # -- errors and remarks -----------------------------------------------------------------------------------------------
 
 
-def errors_of(model: Estimator, batches: Iterable[tuple[RowsLike, Array]]) -> Params:
-    """Return how often a model errs on batches of rows."""
+def errors_of(model: Estimator, batches: Iterable[tuple[RowsLike, Array]], curve: RulesOverTime | None) -> Params:
+    """Return how often a model errs on batches of rows, which may be read once only; count what a curve draws."""
     counts = Confusion()
     for X, y in batches:
-        counts.add(np.asarray(y), np.asarray(model.predict(X)))
+        counts.add(y, np.asarray(model.predict(X)))
+        if curve is not None:
+            curve.add(rows_for_classifier(model, X), y)
     means = counts.means(counts.labels(plain_labels(classifier_of(model).classes_)))
     return {
         "wrong": counts.wrong,
@@ -243,7 +247,7 @@ def weights_words(rows: str, estimator: Estimator) -> dict[str, str]:
     return ({"weights": words} if words else {}) | ({"margins": _by_class(margin)} if isinstance(margin, dict) else {})
 
 
-def _by_class(values: str | Mapping[Any, float]) -> str:
+def _by_class(values: str | Mapping[Label, float]) -> str:
     return values if isinstance(values, str) else ",".join(f"{label}={value:g}" for label, value in values.items())
 
 

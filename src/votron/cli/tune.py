@@ -151,7 +151,7 @@ def tune(
 # -- the search -------------------------------------------------------------------------------------------------------
 
 
-def _new_search(folds: int, seed: int, out: Output, **settings: Any) -> Any:
+def _new_search(folds: int, seed: int, out: Output, **settings: Any) -> Estimator:
     from sklearn.model_selection import StratifiedKFold
 
     from votron import VotedPerceptronClassifierCV
@@ -192,7 +192,7 @@ def tuned(
     return trained
 
 
-def _with_best(model: Estimator) -> Any:
+def _with_best(model: Estimator) -> Estimator:
     """Return the model with the best classifier in place of the search."""
     best = classifier_of(model).best_estimator_
     best.set_params(verbose=0)  # whoever opens the file has another terminal

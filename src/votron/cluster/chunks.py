@@ -26,11 +26,6 @@ class ChunkFacts:
     witnesses: Rows
 
 
-def n_rows_of(rows: Rows) -> int:
-    """Return how many rows a chunk has."""
-    return int(rows.shape[0])
-
-
 def kept_of(rows: Rows, kept: Index | None) -> Rows:
     """Return the rows of a chunk that are kept, None: all."""
     return rows if kept is None else rows[kept]
@@ -47,7 +42,7 @@ def facts_of(rows: Rows, kept: Index | None) -> ChunkFacts:
 
 def described(rows: Rows) -> tuple[int, ChunkFacts]:
     """Return how many rows a chunk has, and what is known of them, all being kept."""
-    return n_rows_of(rows), facts_of(rows, None)
+    return int(rows.shape[0]), facts_of(rows, None)
 
 
 def witnesses_of(rows: Rows, squares: Floats) -> Rows:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -35,6 +35,9 @@ from votron.engine.run import TrainingRun, Watcher
 from votron.errors import DataError
 from votron.kernels import Kernel
 from votron.products import Traits
+
+if TYPE_CHECKING:
+    from distributed import Future
 
 ROWS_IN_A_PAGE = 1024
 """Rows of a page that a worker has, on average: enough for a product to be worth its call."""
@@ -60,7 +63,7 @@ class SpreadRows:
                 f"together. Got {len(X.chunks[1])} chunks in a row instead."
             )
         self._given = [delayed(check)(part, owner) for part in np.ravel(X.to_delayed()).tolist()]
-        self._futures: dict[int, Any] = {}
+        self._futures: dict[int, Future] = {}
         self.kept: Index | None = None
         self.account: Account | None = None
         described = self._each(chunks.described)
@@ -81,7 +84,7 @@ class SpreadRows:
 
     # -- chunks -----------------------------------------------------------------------------------------------------
 
-    def futures(self, numbers: Sequence[int]) -> list[Any]:
+    def futures(self, numbers: Sequence[int]) -> list[Future]:
         """Return futures of chunks, which are computed if need be."""
         missing = [number for number in numbers if number not in self._futures]
         made = self.client.compute([self._given[number] for number in missing])
@@ -167,16 +170,12 @@ class SpreadRows:
         return results_of(self.client, found)
 
     def squares(self, kernel: Kernel, traits: Traits | None = None) -> Floats:
-        """Return x·x of each row, in the arithmetic of the kernel; refuse rows that are plainly not for it.
-
-        Whether each is, is asked where they are delivered.
-        """
+        """Return x·x of each row, in the arithmetic of the kernel; refuse rows that are plainly not for it."""
         kernel.check(self.witnesses)
         products = kernel.products(self.traits(kernel) if traits is None else traits)
         if products.dtype is not np.float32:
             return np.concatenate([facts.squares for facts in self.facts])
-        each = self._each(chunks.squares_of, self._kept_of_chunks, [products] * len(self.lengths))
-        return np.concatenate(each)
+        return np.concatenate(self._each(chunks.squares_of, self._kept_of_chunks, [products] * len(self.lengths)))
 
     def runner(self, trainer: DualTrainer, **how: Any) -> Callable[..., TrainingRun]:
         """Return what runs a trainer on these rows, called as the ``run`` of `DualTrainer` is."""
@@ -251,16 +250,15 @@ class SpreadRows:
         if self.kept is None:
             return presented
 
-        def spread(values: Array | None) -> Any:
-            if values is None:
-                return None
+        def spread(values: Array) -> Array:
             out = np.zeros(self.n_given, dtype=values.dtype)
             out[self.kept] = values
             return out
 
         ids = np.arange(self.shape[0]) if presented.ids is None else presented.ids
-        columns = presented.codes, presented.squares, ids, presented.weights
-        return Presented(self.kept[presented.order], *map(spread, columns))
+        weights = None if presented.weights is None else spread(presented.weights)
+        columns = spread(presented.codes), spread(presented.squares), spread(ids), weights
+        return Presented(self.kept[presented.order], *columns)
 
     def _segments(self) -> list[Segment]:
         return [

@@ -56,8 +56,6 @@ class Account:
     walk_seconds: float = 0.0
     message_seconds: float = 0.0
     """From sending a step to the last answer, less the longest work of a shard on it."""
-    step_seconds: float = 0.0
-    """The longest work of a shard on each step."""
     bytes_sent: int = 0
     """To each shard."""
     bytes_received: int = 0
@@ -162,7 +160,6 @@ class ClusterRun:
         longest = max((b - a for a, b in zip(before, self._work, strict=False)), default=0.0)
         account = self.account
         account.round_trips += 1
-        account.step_seconds += min(longest, seconds)
         account.message_seconds += max(0.0, seconds - longest)
         account.bytes_sent += size_of(step)
         account.bytes_received += sum(size_of(reply) for reply in replies)

@@ -9,16 +9,19 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from votron._util.types import Client, Index
+from votron._util.types import Array, Client, Floats, Index
 from votron.cluster.actor import Segment, WorkerShard, part_of
 from votron.cluster.client import odd_versions
 from votron.cluster.messages import NewEvents, Numbers, Reply, Step
 from votron.cluster.pool import Presented
 from votron.errors import VotronError
+
+if TYPE_CHECKING:
+    from distributed import Future
 
 LOOK_EVERY = 1.0
 """Seconds after which to look who has joined or gone."""
@@ -30,7 +33,7 @@ _MOST_LOSSES = 20
 class Source(Protocol):
     """Whoever has the chunks."""
 
-    def futures(self, numbers: Sequence[int]) -> list[Any]:
+    def futures(self, numbers: Sequence[int]) -> list[Future]:
         """Return futures of the chunks with these numbers, which are computed if need be."""
 
     def release(self) -> None:
@@ -40,7 +43,7 @@ class Source(Protocol):
 class _Placed:
     """A shard on a worker: the future that keeps it, its actor, and its segments."""
 
-    def __init__(self, future: Any, segments: list[Segment]) -> None:
+    def __init__(self, future: Future, segments: list[Segment]) -> None:
         self.future, self.segments, self.actor = future, segments, future.result()
         self.address = str(self.actor._address)
 
@@ -192,7 +195,7 @@ class WorkerShards:
                 f"The Dask cluster has had no worker for {WAIT_FOR_WORKERS}: start some, and train again."
             ) from None
 
-    def _chunks_of(self, segments: Sequence[Segment]) -> list[Any]:
+    def _chunks_of(self, segments: Sequence[Segment]) -> list[Future]:
         return self.source.futures([segment.chunk for segment in segments])
 
     def _shares(self, workers: list[str]) -> dict[str, list[Segment]]:
@@ -213,7 +216,7 @@ class WorkerShards:
             load[home] += segment.n_rows
         return found
 
-    def _of(self, segment: Segment) -> tuple[Index, Any, Any]:
+    def _of(self, segment: Segment) -> tuple[Index, Array, Floats]:
         """Return the places and codes of a segment's rows, and x·x."""
         rows = slice(segment.start, segment.start + segment.n_rows)
         return self._places[rows], self.presented.codes[rows].astype(np.int32), self.presented.squares[rows]

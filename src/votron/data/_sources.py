@@ -211,9 +211,9 @@ def check_text(data: bytes, name: str, first_line: int = 1) -> None:
 
 
 def whole_text(source: Source) -> bytes:
-    """Return the text of a source, checked, without a byte order mark, with newlines at the ends of lines."""
+    """Return the text of a source, checked, without a byte order mark."""
     beginning(source)
-    data = _with_newlines(source.read().removeprefix(codecs.BOM_UTF8), source)
+    data = source.read().removeprefix(codecs.BOM_UTF8)
     check_text(data, source.name)
     return data
 
@@ -225,7 +225,7 @@ def text_parts(source: Source, batch_bytes: int | None, ends: Callable[[bytes], 
         return
     beginning(source)
     with source.open() as file:
-        data, line = _with_newlines(file.read(max(batch_bytes, 8)).removeprefix(codecs.BOM_UTF8), source), 1
+        data, line = file.read(max(batch_bytes, 8)).removeprefix(codecs.BOM_UTF8), 1
         more = bool(data)
         while more:
             chunk = file.read(max(batch_bytes, len(data)))  # a record without an end is not looked at too often
@@ -242,7 +242,7 @@ def text_parts(source: Source, batch_bytes: int | None, ends: Callable[[bytes], 
                     f"The record that begins on line {line} of {source.name} does not end within "
                     f"{_MAX_RECORD >> 20} MiB: a quote may not be closed."
                 )
-            data += _with_newlines(chunk, source)
+            data += chunk
 
 
 def beginning(source: Source) -> bytes:
@@ -251,11 +251,7 @@ def beginning(source: Source) -> bytes:
     if len(source.head) == HEAD:
         head = head[: head.rfind(b"\n") + 1] or head[:-4]  # where a character may be cut
     check_text(head, source.name)
-    return _with_newlines(head, source)
-
-
-def _with_newlines(data: bytes, source: Source) -> bytes:
-    return data.replace(b"\r", b"\n") if b"\r" in source.head and b"\n" not in source.head else data
+    return head
 
 
 def lines_of_rows(data: bytes, n_rows: int, first_line: int) -> range | None:

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from votron._util.text import on_one_line, shortened
 from votron._util.types import Array, Floats, RowsLike
-from votron.data.vocabulary import TRUTH
 from votron.errors import DataError
 
 __all__ = ["Examples"]
 
+_TRUTH = {"true": True, "1": True, "false": False, "0": False}
 _SHOWN = 40
 _LOOKED_AT = 400
 _MAX_CHARACTERS = 200
@@ -239,7 +239,7 @@ def convert_labels(y: Array, kind: str | None, what: str) -> Array:
 
 
 def _truth(value: object) -> bool | None:
-    return TRUTH.get(value.strip().lower()) if isinstance(value, str) else {1: True, 0: False}.get(value)  # type: ignore[call-overload]
+    return _TRUTH.get(value.strip().lower()) if isinstance(value, str) else {1: True, 0: False}.get(value)  # type: ignore[call-overload]
 
 
 def _number(value: object) -> float | None:

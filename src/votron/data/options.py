@@ -10,12 +10,18 @@ from typing import Any, TypedDict
 import numpy as np
 
 from votron.data._sources import MAX_BYTES
-from votron.data.vocabulary import KINDS, LABEL_KINDS, LABELS, MISSING
 from votron.errors import VotronError
 
 __all__ = ["BatchKeywords", "ReadKeywords", "ReadOptions"]
 
 BATCH_BYTES = 32 << 20
+LABELS = ("required", "optional", "none")
+MISSING = ("refuse", "drop", "keep")
+STRATEGIES = {"mean": "mean", "median": "median", "most-frequent": "most_frequent"}
+"""What can be filled in for missing numbers, and what scikit-learn calls it."""
+LABEL_KINDS = ("number", "text", "truth")
+KINDS = (*LABEL_KINDS, "date")
+"""What a column of a table can be told to hold."""
 NA_VALUES = ("", "NA", "N/A", "#N/A", "n/a", "NaN", "nan", "NULL", "null", "?")
 """Texts that mark a missing value by default."""
 KEPT = ("na_values", "only_na_values", "zero_based", "encoding", "header", "quote", "decimal", "rgb", "resize")
@@ -119,7 +125,7 @@ class ReadOptions:
     delimiter : str, optional
         The character between fields, by default the one of comma, tab, semicolon and bar that fits.
     quote : str, optional
-        The character around fields that contain the delimiter, detected by default; ``quote=""`` for none.
+        The character around fields that contain the delimiter, by default ``"``; ``quote=""`` for none.
     decimal : {".", ","}, optional
         The decimal mark of CSV and TSV. By default a point, and in files whose delimiter is not a comma also a comma,
         as the numbers of each column show.

@@ -17,7 +17,7 @@ from votron.data.examples import Examples, array_examples, convert_labels, with_
 from votron.data.formats import FORMATS, Format, Part, format_named, format_of_suffix
 from votron.data.formats.images import ENDINGS as IMAGE_ENDINGS
 from votron.data.options import BatchKeywords, ReadKeywords, ReadOptions
-from votron.data.tables import frame_examples, polars, polars_errors
+from votron.data.tables import frame_examples, place_in, polars, polars_errors
 from votron.errors import DataError
 
 __all__ = ["ExampleBatches", "open_batches", "read_examples"]
@@ -164,20 +164,18 @@ class ExampleBatches:
         return self._read(self._options)
 
     def _read(self, options: ReadOptions) -> Iterator[Examples]:
-        found = False
-        for batch in self._batches(options):
+        found, n_bytes = False, int(options.batch_bytes)
+        if self.bounded:
+            batches = read_parts(self._format, self._location, options, n_bytes)
+        else:
+            batches = _slices(next(read_parts(self._format, self._location, options, None)), n_bytes)
+        for batch in batches:
             if batch.n_rows:
                 found = True
                 yield batch
             del batch  # not to be in memory while the next is read
         if not found:
             raise DataError(f"There are no examples in {self.source!r}, or none is left.")
-
-    def _batches(self, options: ReadOptions) -> Iterator[Examples]:
-        n_bytes = int(options.batch_bytes)
-        if self.bounded:
-            return read_parts(self._format, self._location, options, n_bytes)
-        return _slices(next(read_parts(self._format, self._location, options, None)), n_bytes)
 
 
 def location_of(path: Any) -> str:
@@ -302,8 +300,10 @@ def _check_part(
     """Return the examples of a part, if labels and features are what they must be."""
     about = replace(Examples(None, None, format.name, source.location, first_row=first_row), **part.about)
     if hasattr(part.X, "columns"):
-        place = part.place or (lambda row: f"row {first_row + row + 1} (the first is 1)")
-        found = frame_examples(part.X, options, place, about, source.name, may_be_empty=may_be_empty)
+        about = replace(about, lines=part.lines)
+        found = frame_examples(
+            part.X, options, place_in(part.lines, first_row), about, source.name, may_be_empty=may_be_empty
+        )
         return _finish(found, options)
     y = None if options.labels == "none" else part.y
     if y is None and options.labels == "required":

@@ -8,14 +8,16 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from votron._util import frames
 from votron._util.text import did_you_mean
-from votron._util.types import Array, Frame, Labels, RowsLike, Series
+from votron._util.types import Array, Frame, Series
 from votron.data.examples import Examples, check_length, short_repr, tidy_labels, with_numbers_of
 from votron.data.options import ReadOptions
 from votron.errors import DataError
 
+Lines = Sequence[int] | NDArray[np.int64]
 Place = Callable[[int], str]
 _MAX_LISTED = 12
 _LOOKED_AT = 1000
@@ -61,7 +63,7 @@ def kind_of(column: Series) -> str:
     return quick if column.null_count() < len(column) else "nothing"
 
 
-def select(frame: Frame, names: Iterable[str]) -> Any:
+def select(frame: Frame, names: Iterable[str]) -> Frame:
     """Return some columns of a frame, by their names and not by what polars reads into names such as ``*``."""
     return polars().DataFrame([frame.get_column(name) for name in names])
 
@@ -71,6 +73,13 @@ def check_names(names: Iterable[str], name: str) -> None:
     for each in names:
         if each.startswith("^") and each.endswith("$"):
             raise DataError(f"The column {short_repr(each)} of {name} must have another name: it reads as a pattern.")
+
+
+def place_in(lines: Lines | None, first_row: int = 0) -> Place:
+    """Return what says where a row is, in the words of messages."""
+    if lines is None:
+        return lambda row: f"row {first_row + row + 1} (the first is 1)"
+    return lambda row: f"line {lines[row]}"
 
 
 # -- columns by name --------------------------------------------------------------------------------------------------
@@ -168,15 +177,15 @@ class UnlabelledError(DataError):
 
 
 def _check_finite(column: Series, place: Place, name: str) -> None:
-    infinite = column.is_infinite() if column.dtype.is_float() else None
-    if infinite is not None and infinite.any():
-        row = int(infinite.arg_true()[0])
-        got = f"{column[row]} in {place(row)}"
-        raise OddValueError(
-            f"The column {column.name!r} of {name} must hold finite numbers. Got {got} instead.",
-            column=column.name,
-            got=got,
-        )
+    if not (column.dtype.is_float() and column.is_infinite().any()):
+        return
+    row = int(column.is_infinite().arg_true()[0])
+    got = f"{column[row]} in {place(row)}"
+    raise OddValueError(
+        f"The column {column.name!r} of {name} must hold finite numbers. Got {got} instead.",
+        column=column.name,
+        got=got,
+    )
 
 
 def _label_key(options: ReadOptions) -> str | int:
@@ -184,21 +193,17 @@ def _label_key(options: ReadOptions) -> str | int:
 
 
 def _label_column(options: ReadOptions, names: list[str], name: str) -> str | None:
-    if options.label is None:
-        if options.labels == "required":
-            raise DataError(
-                f"Say which column of {name} holds the labels, with label: it has {list_names(names)}.",
-                parameter="label",
-            )
-        return None
     if options.labels != "required":
         found = label_in(options, names)
         return None if found in (options.columns or ()) else found
+    if options.label is None:
+        raise DataError(
+            f"Say which column of {name} holds the labels, with label: it has {list_names(names)}.",
+            parameter="label",
+        )
     label = find_column(_label_key(options), names, "label", name)
     if label in (options.columns or ()):
-        raise DataError(
-            f"The label must be another column of {name} than those that the model learns from. Got {label!r} instead."
-        )
+        raise DataError(f"The label of {name} must be another column than {label!r}, which the model learns from.")
     return label
 
 
@@ -250,63 +255,54 @@ def _label_array(column: Series, name: str) -> Array:
 # -- missing values ---------------------------------------------------------------------------------------------------
 
 
-def missing_cells(column: Series) -> Any:
+def missing_cells(column: Series) -> Series:
     """Tell which values of a column are missing: null, or NaN."""
     return column.is_null() | column.is_nan().fill_null(False) if column.dtype.is_float() else column.is_null()
 
 
 def _rows_to_keep(
-    X: RowsLike, y: Labels, unlabelled: Labels, options: ReadOptions, place: Place, name: str, may_be_empty: bool
-) -> Any | None:
+    X: Frame, y: Series | None, unlabelled: Series | None, options: ReadOptions, place: Place, name: str, empty: bool
+) -> Series | None:
     """Return which rows to keep, or None if all; refuse missing values that are neither to be dropped nor kept."""
     kept = None
-    if unlabelled is not None and unlabelled.any():
+    if y is not None and unlabelled is not None and unlabelled.any():
         if not options.drop_unlabelled:
-            raise _missing_label(y, unlabelled, place, name)
-        if unlabelled.all() and not may_be_empty:
+            row, n = int(unlabelled.arg_true()[0]), int(unlabelled.sum())
+            raise DataError(
+                f"Every row of {name} must have a label, and {n:,} have none, the first in {place(row)} of column "
+                f"{y.name!r}: add it, or leave such rows out with drop_unlabelled=True.",
+                parameter="drop_unlabelled",
+            )
+        if unlabelled.all() and not empty:
             raise UnlabelledError(f"None of the {len(y):,} rows of {name} has a label in column {y.name!r}.")
         kept = ~unlabelled
     gone = None
     for column in X.get_columns() if options.missing != "keep" else ():
-        if column.null_count() or (column.dtype.is_float() and column.is_nan().any()):
-            gone = missing_cells(column) if gone is None else gone | missing_cells(column)
+        if (cells := missing_cells(column)).any():
+            gone = cells if gone is None else gone | cells
     if gone is None:
         return kept
     there = ~gone if kept is None else kept & ~gone
-    if options.missing == "refuse":
-        left = gone if kept is None else gone & kept
-        if left.any():
-            raise _missing_values(X, left, X.height if kept is None else int(kept.sum()), place, name)
-        return kept
-    if not there.any() and not may_be_empty:
-        raise DataError(f"There is no row of {name} without a missing value: nothing is left after dropping them.")
-    return there
-
-
-def _missing_label(y: Labels, unlabelled: Labels, place: Place, name: str) -> DataError:
-    row, n = int(unlabelled.arg_true()[0]), int(unlabelled.sum())
-    more = "" if n == 1 else f", and in {n - 1:,} more,"
-    return DataError(
-        f"Every row of {name} must have a label. Got none in column {y.name!r} of {place(row)}{more} instead: add "
-        "it, or leave such rows out with drop_unlabelled=True.",
-        parameter="drop_unlabelled",
-    )
-
-
-def _missing_values(X: RowsLike, gone: Any, n_rows: int, place: Place, name: str) -> DataError:
-    row, n = int(gone.arg_true()[0]), int(gone.sum())
-    first = next(column.name for column in X.get_columns() if missing_cells(column)[row])
-    return DataError(
-        f"There must be no missing values in {name}, and {n} of {n_rows} rows {'has' if n == 1 else 'have'} some: "
-        f"the first is in {place(row)}, column {first!r}. Say what to do about them with missing.",
-        parameter="missing",
-    )
+    left = gone if kept is None else gone & kept
+    if options.missing == "drop":
+        if not there.any() and not empty:
+            raise DataError(f"There is no row of {name} without a missing value: nothing is left after dropping them.")
+        return there
+    if left.any():
+        row, n = int(left.arg_true()[0]), int(left.sum())
+        first = next(column.name for column in X.get_columns() if missing_cells(column)[row])
+        raise DataError(
+            f"There must be no missing values in {name}, and {n} of {len(gone):,} rows {'has' if n == 1 else 'have'} "
+            f"some: the first is in {place(row)}, column {first!r}. Say what to do about them with missing.",
+            parameter="missing",
+        )
+    return kept
 
 
 # -- kinds that are known ---------------------------------------------------------------------------------------------
 
 
-def convert_columns(X: RowsLike, kinds: Mapping[str, str], place: Place, name: str, why: str = _TRAINED) -> Any:
+def convert_columns(X: Frame, kinds: Mapping[str, str], place: Place, name: str, why: str = _TRAINED) -> Frame:
     """Return a frame whose columns hold what they must: numbers as text where texts are wanted, and the reverse."""
     changed = []
     for column in X.get_columns():
@@ -332,7 +328,7 @@ def _converted(column: Series, wanted: str, place: Place, name: str, why: str) -
     elif wanted == "number" and kind == "text":
         found = _numbers(texts)
     elif wanted == "truth" and kind != "boolean":
-        found = _truth_values(texts.str.to_lowercase() if kind == "text" else column.cast(pl.Float64), pl)
+        found = _truth_values(texts.str.to_lowercase() if kind == "text" else column.cast(pl.Float64))
     is_wrong = found.is_null() & column.is_not_null() if is_wrong is None else is_wrong
     if not is_wrong.any():
         return found
@@ -346,20 +342,21 @@ def _converted(column: Series, wanted: str, place: Place, name: str, why: str) -
     )
 
 
-def _numbers(texts: Any) -> Any:
+def _numbers(texts: Series) -> Series:
     pl = polars()
     found = texts.cast(pl.Float64, strict=False)
     return found.set(~found.is_finite().fill_null(True), None)
 
 
-def _truth_values(column: Series, pl: Any) -> Any:
+def _truth_values(column: Series) -> Series:
     """Return truth values for true, false, 1 and 0, null for other values."""
+    pl = polars()
     true, false = (["true", "1"], ["false", "0"]) if column.dtype == pl.String else ([1.0], [0.0])
     truth = column.is_in(true)
     return truth.set(~(truth | column.is_in(false)).fill_null(False), None).rename(column.name)
 
 
-def settled(frame: Frame, seen: dict[str, str], told: Collection[str], place: Place, name: str) -> Any:
+def settled(frame: Frame, seen: dict[str, str], told: Collection[str], place: Place, name: str) -> Frame:
     """Return a part whose columns hold what they did in the parts before; remember what they hold, unless told."""
     for column in frame.get_columns():
         if seen.get(column.name) == "number" and kind_of(column) == "text" and (codes := is_code(column)).any():
@@ -377,6 +374,6 @@ def settled(frame: Frame, seen: dict[str, str], told: Collection[str], place: Pl
     return frame
 
 
-def is_code(column: Series) -> Any:
+def is_code(column: Series) -> Series:
     """Tell which texts begin as no number is written, such as 007."""
     return column.str.contains(r"^[+-]?0\d").fill_null(False)

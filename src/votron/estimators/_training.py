@@ -255,12 +255,16 @@ def n_steps_of(model: Estimator, n_examples: int) -> int:
 
 
 def presentation(
-    model: Estimator, learnable: Index, codes: Index, rng: np.random.RandomState, *, hold_out: bool
+    model: Estimator, learnable: Index, data: TrainingData, rng: np.random.RandomState, *, hold_out: bool
 ) -> tuple[Index, Index]:
     """Return the rows to present, in order, and those held out: a share of every class that has enough of them."""
     order, held_out = learnable, learnable[:0].copy()  # a view would keep all of them in memory
     if hold_out:
-        n, owner = len(learnable), type(model).__name__
+        if isinstance(data.rows, SpreadRows):
+            raise VotronError(
+                "No rows can be held out of Dask collections: train without early stopping, by another rule."
+            )
+        n, owner, codes = len(learnable), type(model).__name__, data.codes[learnable]
         n_held = int(np.ceil(model.validation_fraction * n))
         if n_held >= n:
             raise VotronError(
@@ -268,11 +272,11 @@ def presentation(
                 f"be learnt. Got {model.validation_fraction!r} instead.",
                 parameter="validation_fraction",
             )
-        kept, held = held_out_split(codes[learnable], n_held, rng, every_class_trained=True)
+        kept, held = held_out_split(codes, n_held, rng, every_class_trained=True)
         if not len(held):
             raise VotronError(
                 f"Too few examples for {owner} to hold some out, since every class keeps one to train on. "
-                f"Got {n} example(s) of {len(np.unique(codes[learnable]))} class(es)."
+                f"Got {n} example(s) of {len(np.unique(codes))} class(es)."
             )
         order, held_out = learnable[kept], learnable[held]
     return rng.permutation(order) if model.shuffle else order, held_out

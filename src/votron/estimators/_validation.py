@@ -6,9 +6,7 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator
-from sklearn.preprocessing import binarize
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
@@ -101,12 +99,6 @@ def rows_at(rows: Rows | SpreadRows, some: Index) -> Rows:
     return rows.brought(some) if isinstance(rows, SpreadRows) else rows[some]
 
 
-def refuse_spread(rows: Rows | SpreadRows, what: str) -> None:
-    """Refuse to hold rows out that are not here."""
-    if isinstance(rows, SpreadRows):
-        raise VotronError(f"{what} would bring held-out rows together here: on Dask collections, train without.")
-
-
 def refuse_text(X: RowsLike, owner: str) -> None:
     if is_frame(X):
         for name in columns_of_words(X):
@@ -121,25 +113,13 @@ def refuse_text(X: RowsLike, owner: str) -> None:
         )
 
 
-def binarized(rows: Rows, threshold: float | None) -> Rows:
-    """Return 1 where values are above the threshold, else 0; None: they are 0 and 1 already, and others are refused."""
-    if threshold is not None:
-        return binarize(rows, threshold=threshold)
-    values = rows.data if sp.issparse(rows) else rows
-    strange = values[(values != 0) & (values != 1)]
-    if len(strange):
-        raise VotronError(f"With binarize=None X must have no values but 0 and 1. Got {strange[0]:g} instead.")
-    return rows
-
-
 # -- labels -----------------------------------------------------------------------------------------------------------
 
 
 def read_classes(classes: Labels) -> Array:
     """Return the classes that a user names, sorted, each once."""
-    if isinstance(classes, set | frozenset | range) or hasattr(classes, "keys"):
-        classes = list(classes)
-    return _sorted("'classes' of partial_fit", np.asarray(classes).reshape(-1))[0]
+    given = classes if hasattr(classes, "dtype") else list(classes)
+    return _sorted("'classes' of partial_fit", np.asarray(given).reshape(-1))[0]
 
 
 def encode_labels(y: Labels, classes: Labels = None) -> tuple[Array, Index]:
@@ -170,8 +150,6 @@ def _check_none_missing(y: Array) -> None:
 
 def _sorted(what: str, values: Array) -> tuple[Array, Array]:
     """Return the distinct values in order, and which of them each value is."""
-    if values.dtype.kind in "fc" and np.isnan(values).any():
-        raise VotronError(f"The {what} must not be missing. Got nan instead.")
     try:
         return np.unique(values, return_inverse=True)
     except TypeError:

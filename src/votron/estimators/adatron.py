@@ -20,12 +20,12 @@ from votron._util.types import Array, Floats, Index, Label, Labels, Rows, RowsLi
 from votron.engine import MaximalMargin, solve_adatron
 from votron.estimators import _training as training
 from votron.estimators._evidence import trained_on
-from votron.estimators._score_functions import Expansion, Form
 from votron.estimators._training import TrainingData, Watch
 from votron.estimators._validation import CLASS_WEIGHT_CONSTRAINTS, KERNEL_CONSTRAINTS
 from votron.estimators.base import SupportVectorMixin, VotronClassifier
 from votron.kernels import Kernel
 from votron.kernels.base import is_precomputed
+from votron.rules.forms import Expansion, Form
 from votron.theory.evidence import MAXIMAL, Evidence, Measured
 from votron.theory.evidence.models import evidence_of_maximal_margin
 from votron.theory.geometry import Comparators, Margins, lengths_of
@@ -84,7 +84,7 @@ class KernelAdatronClassifier(SupportVectorMixin, VotronClassifier):
     separable_ : object array of shape (n_vectors,)
         True or False where that was found out, None where not.
     converged_ : bool
-        Whether all vectors are as near to the best as ``tol`` asks.
+        Whether all vectors are within ``tol`` of the best.
     kernel_ : Kernel
         The kernel, with its numbers.
     history_ : TrainingHistory
@@ -100,9 +100,8 @@ class KernelAdatronClassifier(SupportVectorMixin, VotronClassifier):
     weight 0 are left out, as if they had not been given. Without C other weights change nothing: whatever a row weighs,
     it must be on its side.
 
-    Scores are w·x, 1 or more beyond the margin. There is no bias; the polynomial and the Gaussian kernel with
-    ``coef0`` > 0 have one in their feature spaces. Where C is None and the data are not separable (no normalised margin
-    above 1e-4), a ConvergenceWarning says so.
+    Scores are w·x, 1 or more beyond the margin. There is no bias but that of a kernel with ``coef0`` > 0. Without C,
+    data that are not separable (no normalised margin above 1e-4) end in a ConvergenceWarning.
 
     References
     ----------

@@ -23,12 +23,12 @@ from votron.engine import PrimalTrainer, TrainingRun
 from votron.estimators import _training as training
 from votron.estimators._evidence import trained_on
 from votron.estimators._probabilities import ProbabilisticClassifier
-from votron.estimators._score_functions import Form, Linear, linear_scores
 from votron.estimators._training import Sample, TrainingData
-from votron.estimators._validation import CLASS_WEIGHT_CONSTRAINTS, MARGIN_CONSTRAINTS, refuse_spread
+from votron.estimators._validation import CLASS_WEIGHT_CONSTRAINTS, MARGIN_CONSTRAINTS
 from votron.estimators._weights import learns_in_batches, margins_of
 from votron.kernels import Kernel, LinearKernel, PolynomialKernel
 from votron.products import squares as squared_lengths
+from votron.rules.forms import Form, Linear, linear_scores
 from votron.theory.evidence import AVERAGE, LAST, ONE_RANDOM, ONE_VOTE, Evidence, Measured
 from votron.theory.evidence.models import evidence_of_weights
 from votron.theory.geometry import Comparators, Margins
@@ -203,7 +203,8 @@ class AveragedPerceptronClassifier(ProbabilisticClassifier):
         with training.unchanged_on_error(self):
             self._validate_params()
             data = training.training_data(self, X, y, sample_weight)
-            order, held_out = self._split(data)
+            learnable, rng = self._learnable(data.rows, at_least=1), check_random_state(self.random_state)
+            order, held_out = training.presentation(self, learnable, data, rng, hold_out=bool(self.early_stopping))
             n_steps, trainer = training.n_steps_of(self, len(order)), self._new_trainer()
             scored = ScoredRows(trainer, data, order, min(n_steps, len(order)))
             if self.early_stopping:
@@ -260,12 +261,6 @@ class AveragedPerceptronClassifier(ProbabilisticClassifier):
             self._set_history(training.history_with_batch(self, data, order, run))
         training.hand_on_ctrl_c(run, run.steps)
         return self
-
-    def _split(self, data: TrainingData) -> tuple[Index, Index]:
-        if self.early_stopping:
-            refuse_spread(data.rows, "Early stopping")
-        learnable, rng = self._learnable(data.rows, at_least=1), check_random_state(self.random_state)
-        return training.presentation(self, learnable, data.codes, rng, hold_out=bool(self.early_stopping))
 
     def _new_trainer(self) -> PrimalTrainer:
         """Return weights of 0, if there is room for them."""

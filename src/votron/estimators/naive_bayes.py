@@ -1,7 +1,5 @@
-"""Naive Bayes as the linear classifier that it is.
+"""Naive Bayes as a linear classifier: weights whose w·x + w_0 is the log-odds of the classes.
 
-Problem: of binary features x_1 .. x_n that are independent given the class y, which class is the more probable?
-Input: examples with labels. Output: weights, w·x + w_0 being the log-odds of the classes.
 Reference: W. Cohen's notes on linear classifiers, section 2, whose symbols are these:
 
     p_i = log P(x_i = 1 | y = +1) / P(x_i = 1 | y = -1)     what the presence of feature i says
@@ -26,10 +24,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from votron._util.types import Array, Floats, Label, Labels, Rows, RowsLike
 from votron.errors import VotronError
-from votron.estimators._score_functions import Form, Linear
 from votron.estimators._training import TrainingData, history_of, training_data, unchanged_on_error
-from votron.estimators._validation import binarized, validated
+from votron.estimators._validation import validated
 from votron.estimators.base import VotronClassifier
+from votron.rules.forms import Form, Linear, binarized
 
 __all__ = ["NaiveBayesLinearClassifier"]
 

@@ -1,7 +1,4 @@
-"""Classifiers of tables: an encoder and a classifier after it, made in one way for Python and for the command line.
-
-The classifier says what suits it where nothing is asked for (`table_options`).
-"""
+"""Classifiers of tables: an encoder and a classifier, made in one way for Python and for the command line."""
 
 from __future__ import annotations
 

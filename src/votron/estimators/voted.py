@@ -31,7 +31,6 @@ from votron.estimators._validation import (
     NameIn,
     examples_of,
     is_collection,
-    refuse_spread,
     rows_at,
     validated,
 )
@@ -44,8 +43,8 @@ from votron.rules.vectors import choices_of, moments_of
 
 if TYPE_CHECKING:
     from votron.estimators._best_moment import EarlyStop
-    from votron.estimators._score_functions import Form
     from votron.explanations import Suspects
+    from votron.rules.forms import Form
     from votron.theory.evidence import Evidence, Measured
     from votron.theory.geometry import Comparators, Margins
 
@@ -263,7 +262,9 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
             data = training.training_data(self, X, y, sample_weight)
             self.kernel_ = self._suited_kernel(data.rows)
             rng = check_random_state(self.random_state)
-            order, held_out = self._split(data, rng)
+            learnable = training.learnable_rows(data.rows, self.kernel_)
+            hold_out = self.early_stopping or needs_held_out(self.rule)
+            order, held_out = training.presentation(self, learnable, data, rng, hold_out=bool(hold_out))
             n_steps, seed = training.n_steps_of(self, len(order)), _new_seed(rng)
             trainer = self._new_trainer(data.rows, n_steps, weighted=data.weights is not None)
             if self.early_stopping:
@@ -340,13 +341,6 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
             return kernel
         some = examples_of(rows)
         return kernel.suited_to(some) if first else self.kernel_.still_suited_to(some)
-
-    def _split(self, data: TrainingData, rng: np.random.RandomState) -> tuple[Index, Index]:
-        hold_out = self.early_stopping or needs_held_out(self.rule)
-        if hold_out:
-            refuse_spread(data.rows, "Early stopping and the rules 'holdout' and 'auto'")
-        learnable = training.learnable_rows(data.rows, self.kernel_)
-        return training.presentation(self, learnable, data.codes, rng, hold_out=bool(hold_out))
 
     def _new_trainer(
         self, rows: Rows | SpreadRows, n_steps: int, weighted: bool = False
@@ -698,13 +692,13 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
         return other
 
     def _explained_form(self) -> Form:
-        from votron.estimators._score_functions import Sequence
+        from votron.rules.forms import Sequence
 
         self._validate_params()
         return Sequence(self._vectors, self._predicting_rule(), bool(self.normalize_vectors))
 
     def _form(self) -> tuple[Form, tuple[str, ...]]:
-        from votron.estimators._score_functions import form_of_vectors
+        from votron.rules.forms import form_of_vectors
 
         self._validate_params()
         chosen = self._predicting_rule()

@@ -16,9 +16,9 @@ from votron.engine import TrainingRun, WinnowTrainer
 from votron.engine.boolean import active_rows
 from votron.errors import NotRepresentableError
 from votron.estimators import _training as training
-from votron.estimators._score_functions import Form, Linear
 from votron.estimators._training import TrainingData
 from votron.estimators.base import VotronClassifier
+from votron.rules.forms import Form, Linear
 from votron.theory.winnow import CONSTRAINTS
 
 __all__ = ["WinnowClassifier"]
@@ -78,7 +78,7 @@ class WinnowClassifier(VotronClassifier):
     n_mistakes_ : int array of shape (n_vectors,)
         Mistakes of each vector.
     n_promotions_, n_demotions_ : int arrays of shape (n_vectors,)
-        The same, by kind: missed positives and false positives.
+        Missed positives and false positives.
     n_epochs_ : float
         Passes that were run; calls of `partial_fit` count as one each.
     converged_ : bool
@@ -115,8 +115,7 @@ class WinnowClassifier(VotronClassifier):
 
     References
     ----------
-    N. Littlestone (1988). Learning quickly when irrelevant attributes abound: a new linear-threshold algorithm. Machine
-    Learning 2, 285-318.
+    N. Littlestone, *Learning quickly when irrelevant attributes abound*, Machine Learning 2 (1988).
     """
 
     _trainer: WinnowTrainer
@@ -169,9 +168,9 @@ class WinnowClassifier(VotronClassifier):
         return self
 
     def partial_fit(self, X: RowsLike, y: Labels, classes: Labels = None) -> Self:
-        """Go on learning: one pass over new data, in their order, from the weights there are.
+        """Go on learning: one pass over new data, in their order.
 
-        One call after another gives exactly the weights and counts of one unshuffled pass over all of the data.
+        One call after another gives exactly the weights of one unshuffled pass over all of the data.
 
         Parameters
         ----------
@@ -215,7 +214,7 @@ class WinnowClassifier(VotronClassifier):
         )
 
     def _train(self, data: TrainingData, order: Index, n_steps: int) -> TrainingRun:
-        rows, trainer = active_rows(data.rows, self.binarize, type(self).__name__), self._trainer
+        rows, trainer = active_rows(data.rows, self.binarize), self._trainer
         return training.in_epochs(
             self, n_steps, len(order), lambda watch: trainer.run(rows, data.codes, order, n_steps, watcher=watch)
         )
@@ -258,7 +257,7 @@ class WinnowClassifier(VotronClassifier):
         return self._trained().promotions + self._trained().demotions
 
     def _scores(self, rows: Rows) -> Floats:
-        scores = self._trainer.scores(active_rows(rows, self._fixed["binarize"], type(self).__name__))
+        scores = self._trainer.scores(active_rows(rows, self._fixed["binarize"]))
         if not np.isfinite(scores).all():
             raise NotRepresentableError("Scores exceed the largest float64 on these rows: lower 'promotion'.")
         return scores

@@ -52,19 +52,8 @@ class Score:
 def mean_auc(known: Array, scores: Floats, sample_weight: Floats | None = None) -> float | None:
     """Return the area under the ROC curve, of several classes the mean of each against the rest.
 
-    Parameters
-    ----------
-    known : boolean array of shape (n_rows, n_classes)
-        Whether the class is the true label; of two classes, the second alone may be given.
-    scores : array of the same shape
-        The scores of the classes.
-    sample_weight : array of shape (n_rows,), optional
-        Weights of rows.
-
-    Returns
-    -------
-    float or None
-        The mean over the classes that some rows have and others do not; None without any.
+    ``known`` tells for each row and class (of two classes, for the second alone) whether it is the true label, and
+    ``scores`` are of the same shape. Classes that all rows have, or none, do not count; None if no other is left.
 
     Examples
     --------

@@ -15,7 +15,6 @@ from votron.errors import VotronError
 from votron.kernels import Kernel
 from votron.kernels.base import negative_diagonal
 from votron.online._reading import OWNER, Example, Row, as_dense, has_names, read_named, read_row
-from votron.products import CallableProducts
 
 
 class WeightVector(Protocol):
@@ -125,9 +124,7 @@ class KernelWeights:
 
     def __init__(self, kernel: Kernel, n_features: int) -> None:
         self.kernel, self.n_features = kernel, n_features
-        self._coefficients = Growing()
-        self._terms = Growing(np.float64, kernel.n_terms)
-        self._rows = Growing(np.float64, n_features)
+        self._coefficients, self._squares, self._rows = Growing(), Growing(), Growing(np.float64, n_features)
 
     def __str__(self) -> str:
         return f"vectors of {self.n_features} features"
@@ -143,23 +140,32 @@ class KernelWeights:
         return row
 
     def dot(self, x: Floats) -> float:
-        if not self._rows.n:
+        rows = self._rows.values
+        if not len(rows):
             return 0.0
-        dots = self._dots(x)[None, :]
-        mine, theirs = self.kernel.terms(self._squares(x)), np.ascontiguousarray(self._terms.values.T)
-        values = np.empty_like(dots)
-        self.kernel.from_dots(dots, np.zeros(1, dtype=np.int64), 0, dots.shape[1], mine, theirs, values)
+        if self.kernel.reads_features:
+            with np.errstate(over="ignore", invalid="ignore"):
+                dots, square = np.vecdot(rows, x)[None], np.array([x @ x])  # rows @ x would wake BLAS's threads
+            values, terms = np.empty_like(dots), self.kernel.terms(self._squares.values)
+            start = np.zeros(1, dtype=np.int64)
+            self.kernel.from_dots(dots, start, 0, len(rows), self.kernel.terms(square), terms, values)
+        else:
+            values = self.kernel(rows, x[None]).T
         with np.errstate(over="ignore", invalid="ignore"):
             return float(np.add.accumulate(self._coefficients.values * values[0])[-1])
 
     def square(self, x: Floats) -> float:
-        diagonal = self.kernel.diagonal(self._squares(x))
+        if self.kernel.reads_features:
+            with np.errstate(over="ignore"):
+                diagonal = self.kernel.diagonal(np.array([x @ x]))
+        else:
+            diagonal = self.kernel.diag(x[None])
         if diagonal[0] < 0:
             raise negative_diagonal(self.kernel, diagonal)
         return float(diagonal[0])
 
     def add(self, coefficient: float, x: Floats) -> None:
-        self._terms.extend(self.kernel.terms(self._squares(x)).T)
+        self._squares.extend([x @ x])
         self._rows.extend(x[None])
         self._coefficients.extend([coefficient])
 
@@ -167,26 +173,6 @@ class KernelWeights:
         rows = self._rows.values.copy()
         rows.flags.writeable = False
         return tuple((scale * float(c), row) for c, row in zip(self._coefficients.values, rows, strict=True))
-
-    def _dots(self, x: Floats) -> Floats:
-        rows = self._rows.values
-        if not self.kernel.reads_features:
-            return np.ascontiguousarray(self._function.values(rows, x[None])[:, 0])
-        with np.errstate(over="ignore", invalid="ignore"):
-            # Row by row: a product with the matrix would wake BLAS's threads, which lose more than they win here.
-            return np.asarray(np.vecdot(rows, x))
-
-    def _squares(self, x: Floats) -> Floats:
-        if not self.kernel.reads_features:
-            return self._function.squares(x[None])
-        with np.errstate(over="ignore"):
-            return np.array([x @ x])
-
-    @property
-    def _function(self) -> CallableProducts:
-        products = self.kernel.products(self.kernel.traits(np.empty((1, self.n_features))))
-        assert isinstance(products, CallableProducts)
-        return products
 
 
 def weights_for(x: Example, kernel: Kernel | None) -> WeightVector:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["html", "write"]
 
-STALE = ("table1", "table2", "table3", "sparsity", "frontier", "claims", "figure2", "learning-curves")
+NAMES = ("table1", "table2", "table3", "sparsity", "frontier", "claims", "figure2", "learning-curves")
 """Names of files that an earlier report may have left."""
 MOST_IMAGES = 12
 """Images shown on which the rules disagree."""
@@ -55,10 +55,9 @@ def write(made: Reproduction, out: Path) -> list[Path]:
     if can_draw():
         for name, figure in _figures(made):
             written += save(figure, out / name)
-    for name in STALE:
-        for suffix in (".csv", ".md", ".svg", ".png"):
-            if out / f"{name}{suffix}" not in written:
-                (out / f"{name}{suffix}").unlink(missing_ok=True)
+    stale = {out / f"{name}{suffix}" for name in NAMES for suffix in (".csv", ".md", ".svg", ".png")}
+    for path in stale.difference(written):
+        path.unlink(missing_ok=True)
     return written
 
 
@@ -81,12 +80,12 @@ def html(made: Reproduction) -> str:
         results=made.results,
         draws=draws,
         n_classes=len(np.unique(made.results.data.y)),
-        facts=[*_facts_of_runs(made), *_facts_of_papers(made)],
+        facts=list(_facts(made)),
         differing=_differing(made),
         lines=[(name, colour, WIDTHS[row], DASHES[row]) for row, (name, colour) in LINES.items()],
         figure2=_figure2_panels(made) if draws and ran and "figure2" in made.settings.what else [],
         learning=_learning_panels(made) if draws and ran else [],
-        frontier=_frontier_figure(made) if draws and made.frontier else "",
+        frontier=_frontier_panel(made) if draws and made.frontier else "",
         cases=_cases(made) if ran else None,
         times=_times(made),
         runs=_runs(made),
@@ -119,10 +118,9 @@ def _learning_panels(made: Reproduction) -> list[str]:
     return panels
 
 
-def _frontier_figure(made: Reproduction) -> str:
+def _frontier_panel(made: Reproduction) -> str:
     figure = draw(made.frontier, made.data_title, mnist=made.results.is_mnist)
-    description = "Test error against training time and against support vectors; the table below has the numbers."
-    return svg_for_page(figure, "frontier", description)
+    return svg_for_page(figure, "frontier", "Test error against cost; the table below has the numbers.")
 
 
 # -- images on which the rules disagree -------------------------------------------------------------------------------
@@ -174,35 +172,25 @@ def signed(cell: Cell) -> str:
     return text[1:] if not text.strip("+-0.,") else text.replace("-", "−")
 
 
-def _facts_of_runs(made: Reproduction) -> list[tuple[str, str, str]]:
-    """Return the main numbers of the runs: name, value, note."""
+def _facts(made: Reproduction) -> Iterator[tuple[str, str, str]]:
+    """Yield the main numbers: name, value, note."""
     results = made.results
-    if not results.runs:
-        return []
-    runs = [run for some in results.runs.values() for run in some]
-    errors = {d: results.mean(d, "Vote") for d in sorted(results.runs)}
-    best = min(errors, key=lambda d: errors[d])
-    seconds = sum(run.train_seconds + run.scan_seconds for run in runs)
-    of = f"{counted(len(results.runs), 'degree')} × {counted(made.settings.permutations, 'permutation')}"
-    return [
-        ("Runs", str(len(runs)), of),
-        ("Lowest error of the vote", f"{errors[best]:.2f} %", f"d = {best}, T = {results.end(best):g}"),
-        ("Training and test", duration(seconds), "all runs together"),
-    ]
-
-
-def _facts_of_papers(made: Reproduction) -> list[tuple[str, str, str]]:
-    """Return how many published numbers agree, and how many claims hold."""
-    out = []
+    if results.runs:
+        runs = [run for some in results.runs.values() for run in some]
+        errors = {d: results.mean(d, "Vote") for d in sorted(results.runs)}
+        best = min(errors, key=lambda d: errors[d])
+        of = f"{counted(len(results.runs), 'degree')} × {counted(made.settings.permutations, 'permutation')}"
+        yield "Runs", str(len(runs)), of
+        yield "Lowest error of the vote", f"{errors[best]:.2f} %", f"d = {best}, T = {results.end(best):g}"
+        seconds = sum(run.train_seconds + run.scan_seconds for run in runs)
+        yield "Training and test", duration(seconds), "all runs together"
     if made.n_compared:
         off = made.n_compared - made.n_agreeing
-        note = f"{off} do{'es' * (off == 1)} not; see below" if off else "all of them"
-        out.append(("Published numbers that agree", f"{made.n_agreeing} of {made.n_compared}", note))
+        yield "Published numbers that agree", f"{made.n_agreeing} of {made.n_compared}", f"{off} differ"
     if made.claims:
         verdicts = [claim.holds for claim in made.claims]
         note = f"{verdicts.count(False)} do not, {verdicts.count(None)} undecided"
-        out.append(("Claims that hold", f"{verdicts.count(True)} of {len(verdicts)}", note))
-    return out
+        yield "Claims that hold", f"{verdicts.count(True)} of {len(verdicts)}", note
 
 
 def _differing(made: Reproduction) -> list[tuple[str, ...]]:

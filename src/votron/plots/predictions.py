@@ -164,19 +164,7 @@ class ReliabilityDisplay(Display):
 
 
 class RankingDisplay(Display):
-    """The ROC or the precision-recall curve of two classes, drawn by scikit-learn.
-
-    Parameters
-    ----------
-    kind : {"roc", "precision-recall"}
-        Which curve.
-    known : boolean array of shape (n_samples,)
-        Whether rows are of the second class.
-    scores : array of shape (n_samples,)
-        Their scores for it.
-    label : object
-        The second class.
-    """
+    """The ROC or the precision-recall curve of two classes, from what rows are and their scores for the second."""
 
     def __init__(self, kind: Literal["roc", "precision-recall"], known: Array, scores: Floats, label: Label):
         self.kind, self.known, self.scores, self.label = kind, known, scores, label

@@ -26,7 +26,7 @@ class Column:
 
     name: str
     is_date: bool = False
-    """Whether the model's encoder reads its texts as dates."""
+    """Whether the model's encoder reads its texts as dates, the year first, so that they sort as dates."""
     kind: str = "nothing"
     missing: int = 0
     low: Any = None
@@ -70,6 +70,8 @@ class Column:
             return f"{plain_number(self.low)} to {plain_number(self.high)}"
         if self.kind == "date" and self.low is not None:
             return " to ".join(str(end).removesuffix(" 00:00:00") for end in (self.low, self.high))
+        if self.is_date and self.values:
+            return f"{min(self.values)} to {max(self.values)}"
         if not self.values or (len(self.values) > _SHOWN and self.values.most_common(1)[0][1] == 1):
             return ""  # texts, each by itself
         most = [f"{name_of(value, _LONGEST)} ({n:,})" for value, n in self.values.most_common(_SHOWN)]

@@ -69,7 +69,8 @@ class Findings:
             self.rules = RulesOverTime(self.classifier, rules_that_differ(len(self.classes)))
         self.encoder, self.unseen = encoder_of(model), Unseen()
         columns = [] if self.encoder is None else self.encoder.columns_
-        self.description = Description({each.name for each in columns if isinstance(each, DateColumn)})
+        dates = {each.name for each in columns if isinstance(each, DateColumn) and each.order == "year first"}
+        self.description = Description(dates)
         self.wrong = WrongRows(self.classifier, MOST_WRONG)
         self.typical: PredictedRow | None = None
         """A right row that is as sure as most."""

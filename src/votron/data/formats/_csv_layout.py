@@ -77,13 +77,9 @@ def _find_delimiter(sample: bytes, quote: str | None) -> str:
 
 
 def _find_quote(sample: bytes, delimiter: str) -> str | None:
-    """Return the quote character in use: double, or single if each that begins a field also ends one."""
-    edge = re.escape(delimiter.encode())
-    if b'"' in sample:
-        return '"' if re.search(rb'(?:^|[\n%s])"' % edge, sample) else None
-    quoted = rb"(^|[\n%s])'[^'\n]*'(?=[\r\n%s]|$)" % (edge, edge)
-    rest, n = re.subn(quoted, rb"\1", sample)
-    return "'" if n and not re.search(rb"(?:^|[\n%s])'" % edge, rest) else '"'
+    """Return the double quote, unless it stands in fields and never at the beginning of one."""
+    at_edge = rb'(?:^|[\n%s])"' % re.escape(delimiter.encode())
+    return '"' if b'"' not in sample or re.search(at_edge, sample) else None
 
 
 def _sampled(sample: bytes, delimiter: str, quote: str | None) -> Iterator[list[str]]:

@@ -6,10 +6,13 @@ asks for a format's name.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from votron._util.registry import Registry, objects_of
 from votron._util.types import Labels, RowsLike
@@ -35,8 +38,8 @@ class Part:
         The labels of what is no table, if there are any.
     label : str or None
         The name of what these labels were in.
-    place : function, optional
-        Says where a row of a table is: "line 7". By default rows are counted from 1.
+    lines : sequence of int, optional
+        The line of each row of a table, for messages. By default rows are counted from 1.
     about : mapping
         What else is known: attributes of `Examples`, by name.
     """
@@ -44,7 +47,7 @@ class Part:
     X: RowsLike
     y: Labels = None
     label: str | None = None
-    place: Callable[[int], str] | None = None
+    lines: Sequence[int] | NDArray[np.int64] | None = None
     about: Mapping[str, Any] = field(default_factory=dict)
 
     @property

@@ -5,8 +5,9 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any
+from pathlib import Path
 
+from votron._util.types import Frame
 from votron.data._sources import Source, check_expanded
 from votron.data.conversion import as_table
 from votron.data.examples import Examples
@@ -31,7 +32,7 @@ class _Columnar(Format):
         """Tell whether it is a plain file."""
         return source.size is not None
 
-    def scan(self, file: Any) -> Any:
+    def scan(self, file: Path | io.BytesIO) -> Frame:
         """Return the lazy frame of a file, given its path or its bytes."""
         raise NotImplementedError
 
@@ -40,7 +41,7 @@ class _Columnar(Format):
         pl = polars()
         if not source.head.startswith(self.magic):
             raise DataError(f"Cannot read {source.name} as {self.name}: it does not begin like that.")
-        file: Any = source.plain_path or io.BytesIO(source.read())
+        file = source.plain_path or io.BytesIO(source.read())
         with polars_errors(f"Cannot read {source.name} as {self.name}"):
             scan = self.scan(file)
             n_rows, names = int(scan.select(pl.len()).collect().item()), scan.collect_schema().names()
@@ -67,7 +68,7 @@ class Parquet(_Columnar):
     suffixes = (".parquet", ".pq")
     magic = (b"PAR1",)
 
-    def scan(self, file: Any) -> Any:
+    def scan(self, file: Path | io.BytesIO) -> Frame:
         """Return the lazy frame."""
         return polars().scan_parquet(file, glob=False)
 
@@ -90,12 +91,12 @@ class Arrow(_Columnar):
         """Tell whether it is a plain file, and not a stream."""
         return source.size is not None and source.head.startswith(_ARROW)
 
-    def scan(self, file: Any) -> Any:
+    def scan(self, file: Path | io.BytesIO) -> Frame:
         """Return the lazy frame; a stream must have its end, without which rows may be lost."""
-        data = file.getvalue() if isinstance(file, io.BytesIO) else None
-        with open(file, "rb") if data is None else io.BytesIO(data) as opened:
+        is_path = isinstance(file, Path)
+        with open(file, "rb") if isinstance(file, Path) else io.BytesIO(file.getvalue()) as opened:
             if opened.read(len(_ARROW)) == _ARROW:
-                return polars().scan_ipc(file, **({} if data is not None else {"glob": False}))
+                return polars().scan_ipc(file, **({"glob": False} if is_path else {}))
             opened.seek(0)
             stream = opened.read()
         if not stream.endswith(_END_OF_STREAM):

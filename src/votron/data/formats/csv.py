@@ -9,13 +9,12 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Container, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from votron._util.types import Frame, Series
 from votron.data._sources import Source, beginning, lines_of_rows, text_parts, with_capital
@@ -33,6 +32,7 @@ from votron.data.formats._csv_layout import (
 from votron.data.formats.base import Format, Part
 from votron.data.options import ReadOptions
 from votron.data.tables import (
+    Lines,
     OddValueError,
     Place,
     as_written,
@@ -40,6 +40,7 @@ from votron.data.tables import (
     is_code,
     kind_of,
     label_in,
+    place_in,
     polars,
     polars_errors,
     settled,
@@ -51,7 +52,6 @@ _SAMPLE = 1 << 16
 _LARGE = 1 << 20
 _COMMA = r"^([+-]?\d+),(\d+)$"
 _TRUTH = ["true", "false"]
-Lines = Sequence[int] | NDArray[np.int64]
 
 
 class Csv(Format):
@@ -75,19 +75,19 @@ class Csv(Format):
         about = {"header": layout.header, "delimiter": layout.delimiter, "quote": layout.quote or ""}
         n_header = layout.n_header
         columns = _Columns(layout, options)
-        for data, line in text_parts(source, batch_bytes, _last_record(layout)):
+        for data, line in text_parts(source, batch_bytes, lambda data: end_of_last_record(data, layout.quote)):
             taken = min(n_header, len(data))  # a part may end within blank lines above the header
             n_header -= taken
             line, data = line + data.count(b"\n", 0, taken), data[taken:]
             frame, lines = _rows(data, layout, line, columns)
             del data
-            place = _place_in(lines)
+            place = place_in(lines)
             if frame.height:
                 frame = columns.typed(frame, place)
                 yield Part(
                     settled(frame, columns.seen, columns.told, place, source.name) if batch_bytes else frame,
-                    place=place,
-                    about={**about, "lines": lines},
+                    lines=lines,
+                    about=about,
                 )
             elif batch_bytes is None:
                 raise DataError(f"There are no examples in {source.name}: it has a header and no rows.")
@@ -96,11 +96,8 @@ class Csv(Format):
     def write(self, examples: Examples) -> bytes:
         """Return a table as text."""
         frame, buffer = as_table(examples), io.BytesIO()
-        texts = [one for one in frame.get_columns() if one.dtype == polars().String]
-        single = any(one.str.starts_with("'").any() for one in texts) or any(one[:1] == "'" for one in frame.columns)
-        style = "non_numeric" if single else "necessary"  # a text in single quotes would be taken for a quoted field
         with polars_errors(f"Cannot write {examples.source!r} as {self.name}"):
-            frame.write_csv(buffer, separator=self.separator or ",", quote_style=style)
+            frame.write_csv(buffer, separator=self.separator or ",")
         return buffer.getvalue()
 
 
@@ -116,22 +113,6 @@ class Tsv(Csv):
         return False
 
 
-def _last_record(layout: Layout) -> Callable[[bytes], int]:
-    def last(data: bytes) -> int:
-        end = end_of_last_record(data, layout.quote)
-        if len(layout.names) > 1:
-            return end
-        # In one column, blank lines are rows unless the file ends with them, which is not known yet.
-        filled = len(data[:end].rstrip(b"\r\n"))
-        return data.index(b"\n", filled, end) + 1 if filled else 0
-
-    return last
-
-
-def _place_in(lines: Lines) -> Place:
-    return lambda row: f"line {lines[row]}"
-
-
 # -- rows -------------------------------------------------------------------------------------------------------------
 
 
@@ -141,7 +122,7 @@ def _rows(data: bytes, layout: Layout, first_line: int, columns: _Columns) -> tu
     if len(data) < 3 or not data.endswith(b"\n") or data.endswith((b"\n\n", b"\n\r\n")):
         data = data.rstrip(b"\r\n") + b"\n"
     n = len(layout.names)
-    if n > 1 and data.startswith((b"\n", b"\r")):  # from the first line polars takes the number of columns
+    if data.startswith((b"\n", b"\r")):  # from the first line polars takes the number of columns
         stripped = data.lstrip(b"\r\n")
         first_line += data.count(b"\n", 0, len(data) - len(stripped))
         data = stripped
@@ -153,13 +134,13 @@ def _rows(data: bytes, layout: Layout, first_line: int, columns: _Columns) -> tu
         list(_checked_records(data, layout, first_line))
         raise _misplaced_quote(data, layout, first_line) or error from None
     lines: Lines | None = lines_of_rows(data, frame.height, first_line)
-    short = n > 1 and frame.to_series(n - 1).null_count() > 0  # polars fills short lines with nulls, blank ones too
-    if short and count_delimiters(data, layout.delimiter, layout.quote) != frame.height * (n - 1):
+    short = frame.to_series(n - 1).null_count() > 0  # polars fills short lines with nulls, blank ones too
+    if short and (n == 1 or count_delimiters(data, layout.delimiter, layout.quote) != frame.height * (n - 1)):
         found = list(_checked_records(data, layout, first_line))
         frame = frame.filter(pl.Series([fields != [] for _, fields in found]))
         lines = np.array([line for line, fields in found if fields])
     if lines is None:
-        lines = np.array([line for line, fields in _checked_records(data, layout, first_line) if fields or n == 1])
+        lines = np.array([line for line, fields in _checked_records(data, layout, first_line) if fields])
     if len(lines) != frame.height:
         raise DataError(f"Cannot read {layout.name}: its quotes and line ends do not fit together.")
     return frame, lines

@@ -34,14 +34,22 @@ class Images(Format):
     def read(self, source: Source, options: ReadOptions, batch_bytes: int | None) -> Iterator[Part]:
         """Yield all images, in the order of their names, classes first; a row is an image."""
         folder = Path(os.path.expanduser(source.location))
-        files, y = _files(folder, options.labels)
+        try:
+            files, y = _files(folder, options.labels)
+        except OSError as error:
+            raise DataError(f"Cannot read the folder {source.name}: {error.strerror or error}.") from None
         X: NDArray[np.uint8] | None = None
         shape: tuple[int, ...] = ()
         for i, path in enumerate(files):
             pixels = _pixels(path, options.rgb, options.resize)
             if X is None:
                 shape = pixels.shape
-                _check_size(len(files), pixels.size, folder, options.max_bytes)
+                if len(files) * pixels.size > options.max_bytes:
+                    raise DataError(
+                        f"The {len(files):,} images in '{folder}' have {pixels.size:,} numbers each, more than the "
+                        f"{exact_bytes(options.max_bytes)} that max_bytes allows: make them smaller with resize.",
+                        parameter="max_bytes",
+                    )
                 X = np.empty((len(files), pixels.size), dtype=np.uint8)
             if pixels.shape != shape:
                 raise DataError(
@@ -58,18 +66,9 @@ def _size(shape: tuple[int, ...]) -> str:
     return f"{shape[0]} x {shape[1]}"
 
 
-def _check_size(n: int, n_pixels: int, folder: Path, max_bytes: int) -> None:
-    if n * n_pixels > max_bytes:
-        raise DataError(
-            f"The {n:,} images in '{folder}' have {n_pixels:,} numbers each, more than the "
-            f"{exact_bytes(max_bytes)} that max_bytes allows: make them smaller with resize, or raise it.",
-            parameter="max_bytes",
-        )
-
-
 def _files(folder: Path, labels: str) -> tuple[list[Path], Array | None]:
     """Return the files, and the names of the folders they are in; or those in the folder itself, without labels."""
-    classes = sorted(path for path in _entries(folder) if path.is_dir() and not path.name.startswith("."))
+    classes = sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
     found = [(path, one.name) for one in classes for path in _images(one)]
     loose = list(_images(folder))
     if found and loose:
@@ -96,15 +95,8 @@ def _as_numbers(y: Array) -> Array:
     return numbers if (numbers.astype(np.str_) == y).all() else y
 
 
-def _entries(folder: Path) -> list[Path]:
-    try:
-        return sorted(folder.iterdir())
-    except OSError as error:
-        raise DataError(f"Cannot read the folder '{folder}': {error.strerror or error}.") from None
-
-
 def _images(folder: Path) -> Iterator[Path]:
-    for path in _entries(folder):
+    for path in sorted(folder.iterdir()):
         if path.suffix.lower() in ENDINGS and path.is_file() and not path.name.startswith("."):
             yield path
 

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import msgspec
 import numpy as np
 
+from votron._util.types import Frame, Series
 from votron.data._sources import Source, beginning, lines_of_rows, text_parts, whole_text
 from votron.data.conversion import as_table
 from votron.data.examples import Examples, short_repr
@@ -27,6 +28,7 @@ from votron.data.tables import (
     check_names,
     label_in,
     list_names,
+    place_in,
     polars,
     polars_errors,
     select,
@@ -62,12 +64,9 @@ class Json(Format):
                 raise
             frame = _read(data, source.name, lines=True)  # an object a line, whatever it is called
         if frame.height == 1 and all(isinstance(dtype, polars().List) for dtype in frame.dtypes):
-            frame = _exploded(frame, source.name)
-
-        def place(row: int) -> str:
-            return f"row {row + 1} (the first is 1)"
-
-        yield Part(_typed(frame, data, options, place, source.name, set()))
+            with polars_errors(f"Cannot read {source.name} as a table, since its columns must be lists of one length"):
+                frame = polars().DataFrame([column.explode() for column in frame.get_columns()])
+        yield Part(_typed(frame, data, options, place_in(None), source.name, set()))
 
     def write(self, examples: Examples) -> bytes:
         """Return a list with an object a row, each on a line of its own."""
@@ -99,10 +98,7 @@ class JsonLines(Format):
             if lines is None:
                 filled = [i for i, text in enumerate(data.split(b"\n")) if text.strip()]
                 lines = np.array(filled) + line
-
-            def place(row: int, lines: Any = lines) -> str:
-                return f"line {lines[row]}"
-
+            place = place_in(lines)
             texts = {name for name, kind in seen.items() if kind == "text"}
             frame = _typed(frame, data, options, place, source.name, texts)
             if batch_bytes is not None:  # no row of a batch may have a column that others have
@@ -110,7 +106,7 @@ class JsonLines(Format):
                 names |= dict.fromkeys(frame.columns)
                 absent = [polars().Series(name, [None] * frame.height) for name in names if name not in frame.columns]
                 frame = settled(select(frame.hstack(absent), names), seen, options.columns or (), place, source.name)
-            yield Part(frame, place=place, about={"lines": lines})
+            yield Part(frame, lines=lines)
             del frame, data  # not to be in memory while the next are read
 
     def write(self, examples: Examples) -> bytes:
@@ -126,7 +122,7 @@ def _lines_of(examples: Examples, format: str) -> list[bytes]:
 
 
 def _refuse_new(columns: list[str], names: Collection[str], options: ReadOptions, place: Place, name: str) -> None:
-    """Refuse columns that the batches before do not have: what was learnt from these cannot take them in."""
+    """Refuse columns that the batches before do not have."""
     new = [each for each in columns if each not in names]
     if names and new and options.columns is None:
         raise DataError(
@@ -146,7 +142,7 @@ def _refuse_other(source: Source) -> None:
 # -- reading ----------------------------------------------------------------------------------------------------------
 
 
-def _read(data: bytes, name: str, *, lines: bool, first_line: int = 1) -> Any:
+def _read(data: bytes, name: str, *, lines: bool, first_line: int = 1) -> Frame:
     """Return the frame of some JSON, with the types that all of its rows show."""
     pl = polars()
     if not data.strip():
@@ -185,18 +181,10 @@ def _check(data: bytes, name: str, lines: bool, first_line: int) -> None:
             raise DataError(f"Cannot read {name} as JSON: {reason[:1].lower()}{reason[1:]}{where}.") from None
 
 
-def _exploded(frame: Any, name: str) -> Any:
-    """Return the rows of one object of columns, which are lists."""
-    columns = [column.explode() for column in frame.get_columns()]
-    if len({len(column) for column in columns}) > 1:
-        raise DataError(f"Cannot read {name} as a table: its columns must be lists of one length.")
-    return polars().DataFrame(columns)
-
-
 # -- columns ----------------------------------------------------------------------------------------------------------
 
 
-def _typed(frame: Any, data: bytes, options: ReadOptions, place: Place, name: str, texts: set[str]) -> Any:
+def _typed(frame: Frame, data: bytes, options: ReadOptions, place: Place, name: str, texts: set[str]) -> Frame:
     """Return the columns as numbers, truth values and texts; `texts` are known to be texts."""
     pl = polars()
     columns = _flat(frame.get_columns(), name)
@@ -220,7 +208,7 @@ def _typed(frame: Any, data: bytes, options: ReadOptions, place: Place, name: st
     return pl.DataFrame(columns)
 
 
-def _flat(columns: list[Any], name: str, depth: int = 1) -> list[Any]:
+def _flat(columns: list[Series], name: str, depth: int = 1) -> list[Series]:
     """Return columns with those of objects in their places, under names with points."""
     found = []
     for column in columns:
@@ -237,7 +225,7 @@ def _flat(columns: list[Any], name: str, depth: int = 1) -> list[Any]:
     return found
 
 
-def _without_lists(column: Any, is_text: bool, place: Place, name: str) -> Any:
+def _without_lists(column: Series, is_text: bool, place: Place, name: str) -> Series:
     row = int(column.is_not_null().arg_true()[0]) if column.null_count() < len(column) else None
     if row is None or is_text:
         return polars().Series(column.name, [None if each is None else str(each.to_list()) for each in column])
@@ -248,7 +236,7 @@ def _without_lists(column: Any, is_text: bool, place: Place, name: str) -> Any:
     )
 
 
-def _check_texts(column: Any, data: bytes, place: Place, name: str) -> None:
+def _check_texts(column: Series, data: bytes, place: Place, name: str) -> None:
     """Refuse a few texts among numbers, which polars turns into texts too."""
     odd = column.cast(polars().Float64, strict=False).is_null() & column.is_not_null()
     n = len(column) - column.null_count()

@@ -17,6 +17,7 @@ from votron.data.conversion import as_matrix
 from votron.data.examples import Examples, short_repr
 from votron.data.formats.base import Format, Part
 from votron.data.options import ReadOptions
+from votron.data.tables import list_names
 from votron.errors import DataError
 
 _FEATURES = ("X", "data", "features", "x_train", "x")
@@ -137,29 +138,22 @@ def _features(arrays: Mapping[str, Array], label: Label, name: str) -> tuple[Arr
     if known or len(matrices) == 1:
         key = (known or matrices)[0]
         return arrays[key], key
-    found = ", ".join(f"{short_repr(key)} of shape {array.shape}" for key, array in list(arrays.items())[:6])
     raise DataError(
-        f"The archive {name} must have the features as 'X', or as its only matrix. Got {found or 'nothing'} instead."
+        f"The archive {name} must have the features as 'X', or as its only matrix. Got {list_names(list(arrays))} "
+        "instead."
     )
 
 
 def _labels(arrays: Mapping[str, Array], options: ReadOptions, name: str) -> tuple[Array | None, str | None]:
     asked = _LABELS if options.label is None else (str(options.label),)
     key = next((key for key in asked if key in arrays), None)
-    if key is not None:
-        return arrays[key], key
-    if options.labels == "required":
-        others = ", ".join(map(short_repr, arrays)) or "none"
-        if options.label is not None:
-            raise DataError(
-                f"The label must be the key of an array in {name}, of {others}. Got {short_repr(options.label)} "
-                "instead."
-            )
-        raise DataError(
-            f"The archive {name} must have the labels as 'y', or say which array with label, of {others}.",
-            parameter="label",
-        )
-    return None, None
+    if key is not None or options.labels != "required":
+        return (None, None) if key is None else (arrays[key], key)
+    raise DataError(
+        f"The archive {name} must have the labels as {asked[0]!r}, or say with label which array, of "
+        f"{list_names(list(arrays)) or 'none'}.",
+        parameter="label",
+    )
 
 
 def _csr(arrays: Mapping[str, Array]) -> Any:

@@ -23,7 +23,6 @@ _MAX_INDEX = 2**31 - 2
 _DENSE_ABOVE = 0.3
 _NUMBER = rb"[+-]?(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][+-]?\d++)?"
 _LOOKS_LIKE = re.compile(rb"\s*+" + _NUMBER + rb"(?:[ \t]++\d++:" + _NUMBER + rb")++[ \t]*+(?:#[^\n]*+)?\r?(?:\n|$)")
-_LONGEST = 40
 
 
 class Svmlight(Format):
@@ -97,7 +96,7 @@ def _find_fault(data: bytes, name: str, first_line: int) -> None:
         if re.fullmatch(_NUMBER, label) is None:
             raise DataError(
                 f"Line {line} of {name} must begin with a label, a number (0 where it is not known). "
-                f"Got {_shown(label)} instead."
+                f"Got {short_repr(label.decode(errors='replace'))} instead."
             )
         before = -1
         for feature in features:
@@ -105,7 +104,7 @@ def _find_fault(data: bytes, name: str, first_line: int) -> None:
             if match is None or int(match[1]) > _MAX_INDEX:
                 raise DataError(
                     f"Line {line} of {name} must have number:value for each feature after the label, with numbers up "
-                    f"to {_MAX_INDEX}. Got {_shown(feature)} instead."
+                    f"to {_MAX_INDEX}. Got {short_repr(feature.decode(errors='replace'))} instead."
                 )
             if int(match[1]) <= before:
                 raise DataError(
@@ -113,10 +112,6 @@ def _find_fault(data: bytes, name: str, first_line: int) -> None:
                     f"Got {int(match[1])} after {before} instead."
                 )
             before = int(match[1])
-
-
-def _shown(part: bytes) -> str:
-    return short_repr(part[:_LONGEST].decode("utf-8", errors="replace"))
 
 
 def _is_zero_based(X: RowsLike, zero_based: bool | None, name: str, first_row: int) -> bool:
