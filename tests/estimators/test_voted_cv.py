@@ -103,9 +103,9 @@ def test_grids_go_on_where_the_best_is_at_their_edge():
 
 
 def test_margins_degrees_and_epochs_go_on():
-    def found(best, moment, others=(), limits=LIMITS):
+    def found(best, moment, others=(), given=()):
         tried = [Setting({"kernel": "poly", **params}, 32.0) for params in (*others, best)]
-        return [(each.params, each.epochs) for each in beyond(tried[-1], moment, tried, limits)]
+        return [(each.params, each.epochs) for each in beyond(tried[-1], moment, tried, given, 1.0)]
 
     poly = {"kernel": "poly"}
     assert found({"degree": 4, "margin": 0.5}, 32, [{"degree": 2, "margin": 0.0}]) == [
@@ -113,7 +113,7 @@ def test_margins_degrees_and_epochs_go_on():
         (poly | {"degree": 5, "margin": 0.5}, 32),
         (poly | {"degree": 4, "margin": 0.5}, 128),
     ]
-    assert found({"degree": 4}, 32, limits={}) == []
+    assert found({"degree": 4}, 32, given=[*LIMITS, "epochs"]) == []
     assert found({"degree": 4}, 24, [{"degree": 2}, {"degree": 5}]) == []
     ends = [
         {"degree": degree, "margin": margin} for degree, margin in zip(LIMITS["degree"], LIMITS["margin"], strict=True)
@@ -369,9 +369,9 @@ def test_folds_as_scikit_learn_takes_them():
 @pytest.mark.parametrize(
     ("params", "words"),
     [
-        ({"kernels": ["precomputed"]}, "The 'kernels' parameter of VotedPerceptronClassifierCV must be of rows"),
-        ({"kernels": []}, "The 'kernels' parameter of VotedPerceptronClassifierCV must have a value"),
-        ({"rules": ["holdout"]}, "The 'rules' parameter of VotedPerceptronClassifierCV must need no held-out rows"),
+        ({"kernels": ["precomputed"]}, "The 'kernels' parameter of VotedPerceptronClassifierCV must not contain"),
+        ({"kernels": []}, "The 'kernels' parameter of VotedPerceptronClassifierCV must not be empty"),
+        ({"rules": ["holdout"]}, "The 'rules' parameter of VotedPerceptronClassifierCV must not contain 'holdout'"),
         ({"gammas": ["scales"]}, "The 'gammas' parameter of VotedPerceptronClassifierCV must be numbers, 'scale'"),
         ({"margins": [-1.0]}, "The 'margin' parameter of VotedPerceptronClassifier must be"),
         ({"time_limit": 0}, "The 'time_limit' parameter of VotedPerceptronClassifierCV must be"),

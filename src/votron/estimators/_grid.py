@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Container, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from numbers import Real
@@ -23,10 +23,9 @@ KERNELS, MARGINS, EPOCHS = ["rbf"], [0.5, 2.0], 32.0
 """Where a search begins: polynomials took as long again, and brought nothing in the mean (docs/accuracy.md)."""
 STEP = 4
 """Factor by which gamma, margin and epochs go on at an edge; the degree goes on by 1."""
-Limits = Mapping[str, tuple[float, float]]
-"""Where the lists of parameters that go on at their edges end."""
-LIMITS: Limits = {"gamma": (1 / 1024, 1024.0), "margin": (1 / 32, 32.0), "degree": (1, 6), "epochs": (EPOCHS, 512.0)}
-"""Gamma as a multiple of "scale"."""
+LIMITS = {"gamma": (1 / 1024, 1024.0), "margin": (1 / 32, 32.0), "degree": (1, 6)}
+"""Where gamma (as a multiple of "scale"), margin and degree end."""
+MOST_EPOCHS = 512
 
 
 def moments_until(epochs: float) -> list[float]:
@@ -84,32 +83,24 @@ def _number(gamma: float | str, scale: float, n_features: int) -> float:
         ) from None
 
 
-def limits(given: Mapping[str, list[Any]], scale: float) -> Limits:
-    """Return the limits of parameters that are not given, for gamma as numbers."""
-    found = {name: ends for name, ends in LIMITS.items() if name not in given}
-    if "gamma" in found:
-        found["gamma"] = (scale * found["gamma"][0], scale * found["gamma"][1])
-    return found
-
-
-def beyond(best: Setting, moment: float, tried: Sequence[Setting], ends: Limits) -> list[Setting]:
+def beyond(best: Setting, moment: float, tried: list[Setting], given: Container[str], scale: float) -> list[Setting]:
     """Return settings next to the best that lie past the edge of what was tried, one parameter at a time."""
     params, found = best.params, []
-    for name in ("gamma", "margin", "degree"):
-        if name not in ends or not isinstance(params.get(name), Real):
+    for name, (least, most) in LIMITS.items():
+        if name in given or not isinstance(params.get(name), Real):
             continue
         alike = ("kernel", "degree") if name == "gamma" else ("kernel",)
         mine = [each.params for each in tried if all(each.params.get(k) == params.get(k) for k in alike)]
         values = [each[name] for each in mine if isinstance(each.get(name), Real)]
-        value, (least, most) = params[name], ends[name]
+        value, unit = params[name], scale if name == "gamma" else 1.0
         higher, lower = (value + 1, value - 1) if name == "degree" else (value * STEP, value / STEP)
-        if value >= max(values) and value < higher <= most * 1.001:
+        if value >= max(values) and value < higher <= most * unit * 1.001:
             found.append(Setting(params | {name: higher}, best.epochs))
-        if value <= min(values) and least * 0.999 <= lower < value:
+        if value <= min(values) and least * unit * 0.999 <= lower < value:
             found.append(Setting(params | {name: lower}, best.epochs))
     known = {each.key for each in tried}
     found = [each for each in found if each.key not in known]
-    if "epochs" in ends and moment > best.epochs - 1 and best.epochs * STEP <= ends["epochs"][1]:
+    if "epochs" not in given and moment > best.epochs - 1 and best.epochs * STEP <= MOST_EPOCHS:
         found.append(Setting(params, best.epochs * STEP))
     return found
 

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import inspect
 import math
-import os
 import time
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import joblib
 import numpy as np
@@ -28,10 +27,14 @@ from votron._util.progress import Progress
 from votron._util.types import Array, Classes, Floats, Index, Params, Rows, Scores
 from votron._version import __version__
 from votron.errors import VotronError
-from votron.estimators._grid import Limits, Setting, beyond, moments_until, rank, steady_scores
+from votron.estimators._grid import Setting, beyond, first_settings, moments_until, rank, steady_scores
+from votron.estimators._training import resolved_gamma
 from votron.estimators._watching import OutOfTime, fit_until
 from votron.estimators.voted import VotedPerceptronClassifier
 from votron.record import labels_of
+
+if TYPE_CHECKING:
+    from votron.estimators.voted_cv import VotedPerceptronClassifierCV
 
 _SHARE, _LEAST_ROWS, _LEAST_KEPT = 3, 500, 4
 """A step of halving has three times the rows of the one before and a third of its settings, but at least so many."""
@@ -43,7 +46,6 @@ _CAUTION = 1.2
 """Factor on the estimated time of the training at the end."""
 
 Part = tuple[Rows, Array, Floats | None]
-"""Some rows, their labels and weights."""
 
 
 @dataclass(eq=False)
@@ -67,7 +69,7 @@ class Folds:
         """Return so many training rows of a fold, with every class, and rows to predict."""
         train, test = self.splits[fold]
         if n_rows < self.n_rows:  # else all, also where another fold has one row more
-            train = np.sort(self._orders[fold][: max(n_rows, 2)])
+            train = np.sort(self._orders[fold][:n_rows])
             if len(test) > (most := _HELD_OUT_TIMES * n_rows):
                 test = np.sort(with_every_class_first(test, self._codes, np.random.RandomState(self.seed))[:most])
         return self._part(train, self.weight), self._part(test, self.test_weight)
@@ -181,21 +183,15 @@ def scorer_for(scoring: str | Callable[..., float] | None) -> Callable[..., floa
 
 @dataclass(eq=False)
 class Search:
-    """Settings on their way to all rows."""
+    """The search for parameters of a model."""
 
+    model: VotedPerceptronClassifierCV
     folds: Folds
-    settings: list[Setting]
-    """Where the search begins."""
-    limits: Limits
+    given: dict[str, list[Any]]
+    """Values of parameters whose lists do not go on at their edges."""
+    rules: list[str]
     fixed: Params
     """Parameters that are the same for all settings."""
-    rules: list[str]
-    scoring: str | Callable[..., float] | None
-    halving: bool
-    time_limit: float
-    refit_rows: int
-    """Rows of the training at the end; 0: there is none."""
-    resume: str | os.PathLike[str] | None
     progress: Progress
     trials: dict[tuple[int, Hashable], Trial] = field(default_factory=dict)
     """By step of halving and setting; a trial with more epochs takes the place of one with fewer."""
@@ -205,16 +201,18 @@ class Search:
     def run(self) -> list[Point]:
         """Search, and return the best moment and rule of each trial, the best first."""
         self._started = time.monotonic()
-        self.score, self._same = scorer_for(self.scoring), list[object]()
-        self._fold_result = joblib.Memory(self.resume, verbose=0).cache(fold_result, ignore=["search", "end"])
-        if self.resume is not None:
+        self.scorer, folder, self._same = scorer_for(self.model.scoring), self.model.resume, list[object]()
+        self._fold_result = joblib.Memory(folder, verbose=0).cache(fold_result, ignore=["search", "end"])
+        if folder is not None:
             fixed = {name: value for name, value in self.fixed.items() if name not in ("memory_limit", "n_jobs")}
-            self._same = [__version__, self.folds.digest(), self.scoring, self.rules, fixed]
-        self.sizes, settings = [self.folds.n_rows], self.settings
-        while self.halving and self.sizes[0] // _SHARE >= _LEAST_ROWS:
-            self.sizes.insert(0, self.sizes[0] // _SHARE)
+            self._same = [__version__, self.folds.digest(), self.model.scoring, self.rules, fixed]
+        self.scale = resolved_gamma("scale", self.folds.rows)
+        settings = first_settings(self.given, self.scale, self.folds.rows.shape[1])
+        sizes = [self.folds.n_rows]
+        while self.model.halving and sizes[0] // _SHARE >= _LEAST_ROWS:
+            sizes.insert(0, sizes[0] // _SHARE)
         try:
-            for rung, n_rows in enumerate(self.sizes):
+            for rung, n_rows in enumerate(sizes):
                 settings = self._rung(rung, n_rows, settings)
         except OutOfTime:
             self.stopped = "out of time"
@@ -234,10 +232,9 @@ class Search:
         """Try settings on so many rows, and what lies past the edges; return those to go on with, the best first."""
         queue, n_done, followed, points = list(settings), 0, None, list[Point]()
         while queue:
-            trial = self._tried(queue.pop(0), rung, n_rows)
+            self._try(queue.pop(0), rung, n_rows)
             n_done += 1
-            if trial is not None:
-                self.trials[rung, trial.setting.key] = trial
+            if self.trials:
                 self.progress.total = n_done + len(queue)
                 words = f"{n_done} of {n_done + len(queue)} settings on {n_rows:,} rows"
                 self.progress.update(n_done, f"{words}, best {self._leader.best_score:.4f}")
@@ -248,7 +245,7 @@ class Search:
                     followed = points[0]
                     tried = [each.setting for each in self.trials.values()] + [setting for setting, _ in self.skipped]
                     best, moment = followed.trial.setting, followed.params["epochs"]
-                    queue = beyond(best, moment, tried, self.limits)
+                    queue = beyond(best, moment, tried, self.given, self.scale)
         best_first = best_of_each(points)
         n_kept = max(_LEAST_KEPT, math.ceil(len(best_first) / _SHARE))
         return [point.trial.setting for point in best_first[:n_kept]]
@@ -258,8 +255,8 @@ class Search:
         """The trial of the highest score on the most rows."""
         return max(self.trials.values(), key=lambda trial: (trial.rung, trial.best_score))
 
-    def _tried(self, setting: Setting, rung: int, n_rows: int) -> Trial | None:
-        """Cross-validate a setting; None if it cannot be fitted on these data."""
+    def _try(self, setting: Setting, rung: int, n_rows: int) -> None:
+        """Cross-validate a setting, or skip it if it cannot be fitted on these data."""
         end, found = self._end(), []
         try:
             for fold in range(len(self.folds.splits)):
@@ -268,18 +265,22 @@ class Search:
                 found.append(self._fold_result(self, end, setting.params, setting.epochs, fold, n_rows, self._same))
         except ValueError as problem:
             self.skipped.append((setting, problem))
-            return None
-        return Trial(setting, rung, n_rows, *map(np.array, zip(*found, strict=True)))
+        else:
+            by_fold = map(np.array, zip(*found, strict=True))
+            self.trials[rung, setting.key] = Trial(setting, rung, n_rows, *by_fold)
 
     def _end(self) -> float:
         """Return when to begin the training at the end, whose time grows with the square of the rows."""
-        if not self.trials or math.isinf(self.time_limit):
+        limit = self.model.time_limit
+        if not self.trials or limit is None:
             return math.inf
-        best = self._leader
-        expected = _CAUTION * float(best.fit_times.mean()) * (self.refit_rows / best.n_rows) ** 2
-        if self.refit_rows > 2 * best.n_rows:  # a rough guess
-            expected = min(expected, self.time_limit / 2)
-        return self._started + self.time_limit - expected
+        if not self.model.refit:
+            return self._started + limit
+        best, n_rows = self._leader, len(self.folds.labels)
+        expected = _CAUTION * float(best.fit_times.mean()) * (n_rows / best.n_rows) ** 2
+        if n_rows > 2 * best.n_rows:  # a rough guess
+            expected = min(expected, limit / 2)
+        return self._started + limit - expected
 
 
 def fold_result(
@@ -296,11 +297,9 @@ def fold_result(
         warnings.simplefilter("ignore", ConvergenceWarning)  # the scores tell what that cost
         fit_until(model, X, y, end, sample_weight=weight)
     seconds = time.perf_counter() - start
-    least = 1 / model.record_.n_examples  # before the first row there is nothing
-    at = [max(moment, least) for moment in moments_until(epochs)]
-    stages = dict(model.staged_decision_function(X_test, at=dict.fromkeys(at), rules=search.rules))
+    stages = model.staged_decision_function(X_test, at=moments_until(epochs), rules=search.rules)
 
     def score(scores: Scores) -> float:
-        return search.score(_Scored(model.classes_, scores), X_test, y_test, sample_weight=test_weight)
+        return search.scorer(_Scored(model.classes_, scores), X_test, y_test, sample_weight=test_weight)
 
-    return [[score(stages[moment][rule]) for rule in search.rules] for moment in at], seconds
+    return [[score(stage[rule]) for rule in search.rules] for _, stage in stages], seconds

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -22,10 +21,10 @@ from votron._util.progress import Progress
 from votron._util.text import counted
 from votron._util.types import Array, Floats, Index, Label, Labels, Params, Rows, RowsLike
 from votron.errors import VotronError
-from votron.estimators._grid import first_settings, limits, moments_until
+from votron.estimators._grid import moments_until
 from votron.estimators._probabilities import ProbabilisticClassifier
 from votron.estimators._search import Folds, Point, Search, with_every_class_first
-from votron.estimators._training import outside_votron, resolved_gamma, unchanged_on_error
+from votron.estimators._training import outside_votron, unchanged_on_error
 from votron.estimators._validation import check_two_classes, encode_labels, validated
 from votron.estimators._weights import weighed
 from votron.estimators.voted import VotedPerceptronClassifier, needs_held_out
@@ -73,8 +72,7 @@ class VotedPerceptronClassifierCV(ProbabilisticClassifier):
     max_rows : int or None, default=None
         Rows that the search uses at most, drawn at random with some of every class. None: all.
     time_limit : float or None, default=None
-        Seconds for the search and the training at the end. The search stops, with a warning, when only the estimated
-        time of that training is left, which is always complete. One setting is always tried.
+        Seconds for the search and the training at the end, which is always complete; one setting is always tried.
     refit : bool, default=True
         Train the best on all rows at the end. Without it there is no ``best_estimator_``, and no prediction.
     random_state : int, RandomState instance or None, default=None
@@ -82,16 +80,14 @@ class VotedPerceptronClassifierCV(ProbabilisticClassifier):
     verbose : int, default=0
         1 shows progress on standard error.
     resume : str, path-like or None, default=None
-        A folder that keeps the result of each fold, from which the same search goes on. It needs an int as
-        ``random_state``. Functions among kernels and scorers are recognised by name.
+        A folder that keeps the result of each fold, from which the same search goes on; needs an int ``random_state``.
 
     Attributes
     ----------
     best_params_, best_index_ : dict and int
         The parameters that were chosen, and their place in ``cv_results_``.
     best_score_ : float
-        Their mean score over the folds. It need not be the highest: settings are compared by scores averaged with their
-        neighbours' in epochs, gamma, margin and degree.
+        Their mean score over the folds; settings are compared by scores averaged with their neighbours'.
     best_estimator_ : VotedPerceptronClassifier
         The classifier with them, trained on all rows.
     cv_results_ : dict of arrays
@@ -187,11 +183,12 @@ class VotedPerceptronClassifierCV(ProbabilisticClassifier):
             if not isinstance(seed, Integral):
                 seed = int(check_random_state(seed).randint(2**31 - 1))
             folds = self._folds(X, y, sample_weight, seed)
+            fixed = {name: getattr(self, name) for name in _FIXED} | {"random_state": seed}
             with Progress(None, self.verbose > 0, label="Tuning", erase=True) as progress:
-                search = self._search(folds, progress)
+                search = Search(self, folds, self._given(), self._listed("rule", self.rules), fixed, progress)
                 self._keep(search, search.run())
             if self.refit:
-                model = VotedPerceptronClassifier(**search.fixed, **self.best_params_)
+                model = VotedPerceptronClassifier(**fixed, **self.best_params_)
                 self.best_estimator_ = model.fit(X, y, sample_weight=sample_weight)
                 self.history_ = model.history_ = replace(model.history_, n_settings=self.n_settings_)
         self._tell()
@@ -208,7 +205,7 @@ class VotedPerceptronClassifierCV(ProbabilisticClassifier):
         check_two_classes(self.classes_, rows.shape)
         drawn = np.arange(len(kept))
         if self.max_rows is not None and len(kept) > self.max_rows:
-            least = int(self.cv) if isinstance(self.cv, Integral) else getattr(self.cv, "n_splits", 2)
+            least = getattr(check_cv(self.cv, labels, classifier=True), "n_splits", 2)
             order = with_every_class_first(drawn, codes, np.random.RandomState(seed), least)
             drawn = np.sort(order[: self.max_rows])
         return Folds(rows, labels, given, weights, self._splits(labels, drawn, kept, n_given), seed)
@@ -225,40 +222,22 @@ class VotedPerceptronClassifierCV(ProbabilisticClassifier):
             pairs = [(places[train], places[test]) for train, test in folds.split(drawn, labels[drawn])]
         return [(train[train >= 0], test[test >= 0]) for train, test in pairs]
 
-    def _search(self, folds: Folds, progress: Progress) -> Search:
+    def _given(self) -> dict[str, list[Any]]:
         lists = {name: getattr(self, several) for several, name in _LISTS.items()}
         given = {name: self._listed(name, values) for name, values in lists.items() if not isinstance(values, str)}
-        if not isinstance(self.epochs, str):
-            given["epochs"] = [float(self.epochs)]
-        scale = resolved_gamma("scale", folds.rows)
-        return Search(
-            folds=folds,
-            settings=first_settings(given, scale, folds.rows.shape[1]),
-            limits=limits(given, scale),
-            fixed={name: getattr(self, name) for name in _FIXED} | {"random_state": folds.seed},
-            rules=self._listed("rule", self.rules),
-            scoring=self.scoring,
-            halving=self.halving,
-            time_limit=math.inf if self.time_limit is None else float(self.time_limit),
-            refit_rows=len(folds.labels) if self.refit else 0,
-            resume=self.resume,
-            progress=progress,
-        )
+        return given if isinstance(self.epochs, str) else given | {"epochs": [float(self.epochs)]}
 
     def _listed(self, name: str, values: Iterable[Any]) -> list[Any]:
         """Return values of a parameter of the classifier, each checked by it; numbers but degrees as floats."""
-        found, several, wrong = list(values), f"{name}s", ""
+        found, refused = list(values), []
         for value in found:
             if name != "gamma" or not isinstance(value, str):
                 VotedPerceptronClassifier(**{name: value})._validate_params()
-            if name == "kernel" and is_precomputed(value):
-                wrong = f"be of rows, not of numbers given for them. Got {value!r}"
-            if name == "rule" and needs_held_out(value):
-                wrong = f"need no held-out rows of their own. Got {value!r}"
-        if wrong or not found:
-            rule = wrong or "have a value. Got none"
-            message = f"The {several!r} parameter of {type(self).__name__} must {rule} instead."
-            raise VotronError(message, parameter=several)
+            if (name == "kernel" and is_precomputed(value)) or (name == "rule" and needs_held_out(value)):
+                refused.append(value)
+        if refused or not found:
+            rule = f"not contain {refused[0]!r}" if refused else "not be empty"
+            raise VotronError(f"The '{name}s' parameter of {type(self).__name__} must {rule}.", parameter=f"{name}s")
         return [float(value) if isinstance(value, Real) and name != "degree" else value for value in found]
 
     def _keep(self, search: Search, best_first: Sequence[Point]) -> None:
@@ -307,7 +286,6 @@ class VotedPerceptronClassifierCV(ProbabilisticClassifier):
 
     def score(self, X: RowsLike, y: Labels, sample_weight: ArrayLike | None = None) -> float:
         """Return the score by ``scoring``, accuracy by default; parameters are those of any classifier's ``score``."""
-        check_is_fitted(self)
         scorer = get_scorer("accuracy" if self.scoring is None else self.scoring)
         return float(scorer(self, X, y, **({} if sample_weight is None else {"sample_weight": sample_weight})))
 
