@@ -3,8 +3,8 @@
 Repeated cross-validation, the same splits for all; what makes vectors of rows is fitted on the training part, once for
 all models, and is not part of the time. Votron's search is compared with GridSearchCV over 20 settings of SVC and as
 many folds. Differences are judged by the corrected resampled t-test (C. Nadeau and Y. Bengio, Inference for the
-Generalization Error, Machine Learning 52, 2003). What is done is kept in the results file after each data set and
-model, and the same command goes on from there.
+Generalization Error, Machine Learning 52, 2003). Results are kept after each data set and model, and the same command
+goes on from there.
 """
 
 from __future__ import annotations

@@ -103,11 +103,9 @@ def test_grids_go_on_where_the_best_is_at_their_edge():
 
 
 def test_margins_degrees_and_epochs_go_on():
-    every = frozenset({"gamma", "margin", "degree", "epochs"})
-
-    def found(best, moment, others=(), grows=every):
+    def found(best, moment, others=(), limits=LIMITS):
         tried = [Setting({"kernel": "poly", **params}, 32.0) for params in (*others, best)]
-        return [(each.params, each.epochs) for each in beyond(tried[-1], moment, tried, grows, 1.0)]
+        return [(each.params, each.epochs) for each in beyond(tried[-1], moment, tried, limits)]
 
     poly = {"kernel": "poly"}
     assert found({"degree": 4, "margin": 0.5}, 32, [{"degree": 2, "margin": 0.0}]) == [
@@ -115,7 +113,7 @@ def test_margins_degrees_and_epochs_go_on():
         (poly | {"degree": 5, "margin": 0.5}, 32),
         (poly | {"degree": 4, "margin": 0.5}, 128),
     ]
-    assert found({"degree": 4}, 32, grows=frozenset()) == []
+    assert found({"degree": 4}, 32, limits={}) == []
     assert found({"degree": 4}, 24, [{"degree": 2}, {"degree": 5}]) == []
     ends = [
         {"degree": degree, "margin": margin} for degree, margin in zip(LIMITS["degree"], LIMITS["margin"], strict=True)
@@ -442,7 +440,7 @@ def test_a_file_holds_the_best_and_says_what_was_searched(tmp_path):
     opened, told = load(path), read_manifest(path).provenance
     assert type(opened) is VotedPerceptronClassifier
     assert np.array_equal(opened.decision_function(X), model.decision_function(X))
-    assert (told["data"], told["search"]["params"]["rule"]) == ("iris", model.best_params_["rule"])
+    assert told["data"] == "iris"
     assert told["search"]["score"] == model.best_score_
     save(make_pipeline(StandardScaler().fit(X), model), path)
     assert type(load(path)[-1]) is VotedPerceptronClassifier

@@ -92,14 +92,12 @@ def test_labels_of_every_kind(index, names, tmp_path):
 
 def test_rows_of_weight_0_do_not_shift_names():
     weights = np.arange(len(TABLE)) % 4 > 0
-    model = voted().fit(NUMBERS, y, sample_weight=weights)
-    assert model.row_names_ == {row: f"index {TABLE.index[row]}" for row in model.support_.tolist()}
-    assert all(weights[row] for row in model.row_names_)
     search = VotedPerceptronClassifierCV(kernels=["rbf"], epochs=2, cv=2, random_state=0)
-    search.fit(NUMBERS, y, sample_weight=weights)
-    kept = TABLE.index[weights]
-    best = search.best_estimator_
-    assert best.row_names_ == {row: f"index {kept[row]}" for row in best.support_.tolist()}
+    for estimator in (voted(), search):
+        estimator.fit(NUMBERS, y, sample_weight=weights)
+        model = getattr(estimator, "best_estimator_", estimator)
+        assert model.row_names_ == {row: f"index {TABLE.index[row]}" for row in model.support_.tolist()}
+        assert all(weights[row] for row in model.row_names_)
 
 
 def test_names_are_forgotten_where_they_are_not_wanted_and_with_other_data():

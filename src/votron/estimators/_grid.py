@@ -19,24 +19,18 @@ from votron._util.types import Params
 from votron.errors import VotronError
 from votron.kernels.base import kernel_class
 
-KERNELS = ["rbf"]
-"""Polynomials took as long again, and brought nothing in the mean (docs/accuracy.md)."""
-MARGINS = [0.5, 2.0]
-EPOCHS = 32.0
-"""Passes of each fit at first."""
+KERNELS, MARGINS, EPOCHS = ["rbf"], [0.5, 2.0], 32.0
+"""Where a search begins: polynomials took as long again, and brought nothing in the mean (docs/accuracy.md)."""
 STEP = 4
 """Factor by which gamma, margin and epochs go on at an edge; the degree goes on by 1."""
-LIMITS = {"gamma": (1 / 1024, 1024.0), "margin": (1 / 32, 32.0), "degree": (1, 6)}
-"""Where gamma (as a multiple of "scale"), margin and degree end."""
-MOST_EPOCHS = 512
-_ORDERED = ("epochs", "gamma", "margin", "degree")
-"""Parameters whose values have neighbours."""
-_DIGITS = 12
-"""Mean scores that agree to so many digits are equal: they were added up in another order."""
+Limits = Mapping[str, tuple[float, float]]
+"""Where the lists of parameters that go on at their edges end."""
+LIMITS: Limits = {"gamma": (1 / 1024, 1024.0), "margin": (1 / 32, 32.0), "degree": (1, 6), "epochs": (EPOCHS, 512.0)}
+"""Gamma as a multiple of "scale"."""
 
 
 def moments_until(epochs: float) -> list[float]:
-    """Return the moments of training that are scored: half a pass, one, two, three, and on in steps that grow."""
+    """Return the moments of training that are scored: 0.5, 1, 2, 3, 4, 6, 8, 12 and so on."""
     powers = [2.0**k for k in range(max(1, math.ceil(math.log2(epochs))) + 1)]
     found = sorted({0.5, *powers, *(1.5 * power for power in powers if power > 1)})
     return [each for each in found if each < epochs] + [float(epochs)]
@@ -59,68 +53,71 @@ def _comparable(params: Params) -> Hashable:
     return frozenset((name, value if isinstance(value, str | Real) else id(value)) for name, value in params.items())
 
 
-def first_settings(given: Mapping[str, list[Any]], epochs: float) -> list[Setting]:
+def first_settings(given: Mapping[str, list[Any]], scale: float, n_features: int) -> list[Setting]:
     """Return every combination of values, given or else those that the kernel suggests, heads of lists first."""
-    ranked: dict[Hashable, tuple[tuple[int, ...], Setting]] = {}
+    found: list[tuple[tuple[int, ...], Setting]] = []
+    [epochs] = given.get("epochs", [EPOCHS])
     for k, kernel in enumerate(given.get("kernel", KERNELS)):
         cls = kernel_class(kernel)
         read, own = ((), {}) if cls is None else (cls.parameters(), cls.search)
         lists: dict[str, list[Any]] = {"degree": [3], "margin": MARGINS, "gamma": ["scale"], **own, **given}
+        lists["gamma"] = [_number(gamma, scale, n_features) for gamma in lists["gamma"]]
         lists = {name: values for name, values in lists.items() if name in (*read, "margin")}
         for at in product(*(range(len(values)) for values in lists.values())):
             params = {name: lists[name][i] for name, i in zip(lists, at, strict=True)}
-            setting = Setting({"kernel": kernel, **params}, epochs)
-            ranked.setdefault(setting.key, ((k + sum(at), k, *at), setting))
-    return [setting for _, setting in sorted(ranked.values(), key=lambda each: each[0])]
+            found.append(((k + sum(at), k, *at), Setting({"kernel": kernel, **params}, epochs)))
+    return [setting for _, setting in sorted(found, key=lambda each: each[0])]
 
 
-def multiple_of_scale(gamma: str) -> float:
-    """Return the factor of "scale*0.5"; of "scale" it is 1."""
+def _number(gamma: float | str, scale: float, n_features: int) -> float:
+    """Return what a gamma such as "scale*0.5" stands for."""
+    if not isinstance(gamma, str):
+        return gamma
+    name, _, factor = gamma.partition("*")
     try:
-        factor = 1.0 if gamma == "scale" else float(gamma.removeprefix("scale*"))
-    except ValueError:
-        factor = math.nan
-    if not (gamma.startswith("scale") and 0 < factor < math.inf):
+        return {"scale": scale, "auto": 1 / n_features}[name] * float(factor or 1)
+    except (KeyError, ValueError):
         raise VotronError(
             "The 'gammas' parameter of VotedPerceptronClassifierCV must be numbers, 'scale', 'auto', or multiples "
             f"such as 'scale*0.1'. Got {gamma!r} instead.",
             parameter="gammas",
-        )
-    return factor
+        ) from None
 
 
-def beyond(
-    best: Setting, moment: float, tried: Sequence[Setting], grows: frozenset[str], scale: float
-) -> list[Setting]:
+def limits(given: Mapping[str, list[Any]], scale: float) -> Limits:
+    """Return the limits of parameters that are not given, for gamma as numbers."""
+    found = {name: ends for name, ends in LIMITS.items() if name not in given}
+    if "gamma" in found:
+        found["gamma"] = (scale * found["gamma"][0], scale * found["gamma"][1])
+    return found
+
+
+def beyond(best: Setting, moment: float, tried: Sequence[Setting], ends: Limits) -> list[Setting]:
     """Return settings next to the best that lie past the edge of what was tried, one parameter at a time."""
     params, found = best.params, []
-    for name, (least, most) in LIMITS.items():
-        if name not in grows or not isinstance(params.get(name), Real):
+    for name in ("gamma", "margin", "degree"):
+        if name not in ends or not isinstance(params.get(name), Real):
             continue
         alike = ("kernel", "degree") if name == "gamma" else ("kernel",)
         mine = [each.params for each in tried if all(each.params.get(k) == params.get(k) for k in alike)]
         values = [each[name] for each in mine if isinstance(each.get(name), Real)]
-        value, unit = params[name], scale if name == "gamma" else 1.0
+        value, (least, most) = params[name], ends[name]
         higher, lower = (value + 1, value - 1) if name == "degree" else (value * STEP, value / STEP)
-        if value >= max(values) and value < higher <= most * unit * 1.001:
+        if value >= max(values) and value < higher <= most * 1.001:
             found.append(Setting(params | {name: higher}, best.epochs))
-        if value <= min(values) and least * unit * 0.999 <= lower < value:
+        if value <= min(values) and least * 0.999 <= lower < value:
             found.append(Setting(params | {name: lower}, best.epochs))
     known = {each.key for each in tried}
     found = [each for each in found if each.key not in known]
-    if "epochs" in grows and moment > best.epochs - 1 and best.epochs * STEP <= MOST_EPOCHS:
+    if "epochs" in ends and moment > best.epochs - 1 and best.epochs * STEP <= ends["epochs"][1]:
         found.append(Setting(params, best.epochs * STEP))
     return found
 
 
 def steady_scores(points: Sequence[Params], scores: Sequence[float], groups: Sequence[int]) -> list[float]:
-    """Return scores of which each is averaged with its neighbours of the same group, half by half.
-
-    Neighbours are next to each other in one parameter and have all others in common. A score that is NaN is nobody's
-    neighbour.
-    """
+    """Average each score with its neighbours', which differ in one parameter only; NaN is nobody's neighbour."""
     found = list(scores)
-    for name in _ORDERED:
+    for name in ("epochs", "gamma", "margin", "degree"):
         lines: dict[Hashable, list[int]] = defaultdict(list)
         for i, point in enumerate(points):
             if isinstance(point.get(name), Real) and not math.isnan(scores[i]):
@@ -140,4 +137,5 @@ def rank(point: Params, score: float, steady: float, rung: int) -> tuple[float, 
     largest = max(margin.values(), default=0.0) if isinstance(margin, dict) else margin
     if math.isnan(score):
         return (0, math.inf, math.inf, -largest, point["epochs"])
-    return (-rung, -round(steady, _DIGITS), -round(score, _DIGITS), -largest, point["epochs"])
+    # Equal means differ in the last digits if they were added up in another order.
+    return (-rung, -round(steady, 12), -round(score, 12), -largest, point["epochs"])

@@ -13,9 +13,8 @@ import math
 import os
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import NamedTuple
 
 import joblib
@@ -29,19 +28,15 @@ from votron._util.progress import Progress
 from votron._util.types import Array, Classes, Floats, Index, Params, Rows, Scores
 from votron._version import __version__
 from votron.errors import VotronError
-from votron.estimators._grid import Setting, beyond, moments_until, rank, steady_scores
+from votron.estimators._grid import Limits, Setting, beyond, moments_until, rank, steady_scores
 from votron.estimators._watching import OutOfTime, fit_until
 from votron.estimators.voted import VotedPerceptronClassifier
 from votron.record import labels_of
 
-_SHARE = 3
-"""A step of halving has three times the rows of the one before, and a third of its settings."""
-_LEAST_ROWS = 500
-"""Training rows on which settings are told apart at first."""
+_SHARE, _LEAST_ROWS, _LEAST_KEPT = 3, 500, 4
+"""A step of halving has three times the rows of the one before and a third of its settings, but at least so many."""
 _HELD_OUT_TIMES = 2
 """Held-out rows of a step are this many times its training rows, at most: to predict them takes time too."""
-_LEAST_KEPT = 4
-"""Settings that go on to the next step at least."""
 _ONE_THREAD = 2048
 """Training rows up to which a second thread does not pay."""
 _CAUTION = 1.2
@@ -63,14 +58,13 @@ class Folds:
     seed: int
 
     def __post_init__(self) -> None:
-        """Lay out the order in which a part takes the training rows of each fold."""
         self._codes, rng = np.unique(self.labels, return_inverse=True)[1], np.random.RandomState(self.seed)
         self.splits = [(np.sort(train), test) for train, test in self.splits]
         self._orders = [with_every_class_first(train, self._codes, rng) for train, _ in self.splits]
         self.n_rows = min(len(train) for train, _ in self.splits)
 
     def split(self, fold: int, n_rows: int) -> tuple[Part, Part]:
-        """Return so many training rows of a fold, every class among them, and rows to predict."""
+        """Return so many training rows of a fold, with every class, and rows to predict."""
         train, test = self.splits[fold]
         if n_rows < self.n_rows:  # else all, also where another fold has one row more
             train = np.sort(self._orders[fold][: max(n_rows, 2)])
@@ -83,9 +77,9 @@ class Folds:
 
     def digest(self) -> str:
         """Return a text that other data and other folds do not have."""
-        rows, labels = self.rows, np.unique(self.labels).tolist()
+        rows = self.rows
         data = rows if isinstance(rows, np.ndarray) else (rows.shape, rows.data, rows.indices, rows.indptr)
-        return str(joblib.hash([data, labels, self._codes, self.weight, self.test_weight, self.splits]))
+        return str(joblib.hash([data, self.labels, self.weight, self.test_weight, self.splits]))
 
 
 def with_every_class_first(rows: Index, codes: NDArray[np.int64], rng: np.random.RandomState, least: int = 1) -> Index:
@@ -98,19 +92,17 @@ def with_every_class_first(rows: Index, codes: NDArray[np.int64], rng: np.random
     return np.concatenate([shuffled[place < least], shuffled[place >= least]])
 
 
-# -- trials -----------------------------------------------------------------------------------------------------------
-
-
 @dataclass(eq=False)
 class Trial:
-    """A setting, cross-validated on a number of training rows: scores by fold, moment and rule, and seconds by fold."""
+    """A setting, cross-validated on a number of training rows."""
 
     setting: Setting
     rung: int
     n_rows: int
     scores: Floats
+    """By fold, moment and rule."""
     fit_times: Floats
-    score_times: Floats
+    """Seconds by fold."""
 
     @property
     def best_score(self) -> float:
@@ -129,7 +121,7 @@ class Point(NamedTuple):
     steady: float
 
 
-def ranked(trials: Sequence[Trial], rules: Sequence[str]) -> list[Point]:
+def ranked(trials: Iterable[Trial], rules: Sequence[str]) -> list[Point]:
     found = [
         (trial, trial.setting.params | {"epochs": moment, "rule": rule}, trial.scores[:, i, j])
         for trial in trials
@@ -145,10 +137,10 @@ def ranked(trials: Sequence[Trial], rules: Sequence[str]) -> list[Point]:
 
 
 def best_of_each(points: Sequence[Point]) -> list[Point]:
-    """Return of points, the best first, the first one of each trial."""
-    found: dict[int, Point] = {}
+    """Return the first point of each trial."""
+    found: dict[Trial, Point] = {}
     for point in points:
-        found.setdefault(id(point.trial), point)
+        found.setdefault(point.trial, point)
     return list(found.values())
 
 
@@ -166,19 +158,15 @@ class _Scored(ClassifierMixin, BaseEstimator):
         return np.asarray(self.classes_[labels_of(self.scores)])
 
 
-Score = Callable[[_Scored, Rows, Array, Floats | None], float]
-"""Makes a number, the higher the better, of a model, rows, labels and weights."""
+def _accuracy(model: _Scored, X: Rows, y: Array, sample_weight: Floats | None) -> float:
+    return float(np.average(model.predict(X) == y, weights=sample_weight))
 
 
-def _accuracy(model: _Scored, X: Rows, y: Array, weight: Floats | None) -> float:
-    return float(np.average(model.predict(X) == y, weights=weight))
-
-
-def score_by(scoring: str | Callable[..., float] | None) -> Score:
-    """Return the score by a scorer of scikit-learn, or its name; None: accuracy."""
+def scorer_for(scoring: str | Callable[..., float] | None) -> Callable[..., float]:
+    """Return a scorer that takes a model, rows, labels and ``sample_weight``; None: accuracy."""
     if scoring is None or scoring == "accuracy":
-        return _accuracy
-    scorer = get_scorer(scoring)
+        return _accuracy  # scikit-learn's checks labels each time
+    scorer: Callable[..., float] = get_scorer(scoring)
     asked = getattr(scorer, "_response_method", "predict")
     if not any(hasattr(_Scored, name) for name in ([asked] if isinstance(asked, str) else asked)):
         raise VotronError(
@@ -186,16 +174,9 @@ def score_by(scoring: str | Callable[..., float] | None) -> Score:
             f"search has no probabilities. Got {scoring!r} instead.",
             parameter="scoring",
         )
-    known = inspect.signature(getattr(scorer, "_score_func", scorer)).parameters
-    weighs = "sample_weight" in known or any(each.kind is each.VAR_KEYWORD for each in known.values())
-
-    def score(model: _Scored, X: Rows, y: Array, weight: Floats | None) -> float:
-        return float(scorer(model, X, y, **({"sample_weight": weight} if weighs and weight is not None else {})))
-
-    return score
-
-
-# -- the search -------------------------------------------------------------------------------------------------------
+    if "sample_weight" in inspect.signature(getattr(scorer, "_score_func", scorer)).parameters:
+        return scorer
+    return lambda model, X, y, sample_weight: scorer(model, X, y)
 
 
 @dataclass(eq=False)
@@ -203,34 +184,35 @@ class Search:
     """Settings on their way to all rows."""
 
     folds: Folds
+    settings: list[Setting]
+    """Where the search begins."""
+    limits: Limits
     fixed: Params
     """Parameters that are the same for all settings."""
     rules: list[str]
     scoring: str | Callable[..., float] | None
     halving: bool
-    grows: frozenset[str]
-    """Parameters whose lists go on at their edges."""
-    scale: float
-    """What gamma="scale" stands for."""
     time_limit: float
-    """Seconds for the search and the training at the end."""
     refit_rows: int
     """Rows of the training at the end; 0: there is none."""
-    folder: str | os.PathLike[str] | None
-    """Where results are kept, and found again."""
+    resume: str | os.PathLike[str] | None
     progress: Progress
-    trials: list[Trial] = field(default_factory=list)
+    trials: dict[tuple[int, Hashable], Trial] = field(default_factory=dict)
+    """By step of halving and setting; a trial with more epochs takes the place of one with fewer."""
     skipped: list[tuple[Setting, ValueError]] = field(default_factory=list)
     stopped: str = ""
 
-    def run(self, settings: list[Setting]) -> list[Point]:
+    def run(self) -> list[Point]:
         """Search, and return the best moment and rule of each trial, the best first."""
         self._started = time.monotonic()
-        self.score, self._fold_result, self._same = score_by(self.scoring), fold_result, list[object]()
-        if self.folder is not None:
+        self.score, self._same = scorer_for(self.scoring), list[object]()
+        self._fold_result = joblib.Memory(self.resume, verbose=0).cache(fold_result, ignore=["search", "end"])
+        if self.resume is not None:
             fixed = {name: value for name, value in self.fixed.items() if name not in ("memory_limit", "n_jobs")}
             self._same = [__version__, self.folds.digest(), self.scoring, self.rules, fixed]
-            self._fold_result = joblib.Memory(self.folder, verbose=0).cache(fold_result, ignore=["search", "end"])
+        self.sizes, settings = [self.folds.n_rows], self.settings
+        while self.halving and self.sizes[0] // _SHARE >= _LEAST_ROWS:
+            self.sizes.insert(0, self.sizes[0] // _SHARE)
         try:
             for rung, n_rows in enumerate(self.sizes):
                 settings = self._rung(rung, n_rows, settings)
@@ -243,23 +225,10 @@ class Search:
         if not self.trials:
             first = self.skipped[0][1]
             raise first if len(self.skipped) == 1 else VotronError(f"No setting could be fitted. The first: {first}")
-        found = best_of_each(ranked(self.trials, self.rules))
+        found = best_of_each(ranked(self.trials.values(), self.rules))
         if math.isnan(found[0].score):
             raise VotronError("No setting could be scored: the score of each is NaN in one fold at least.")
         return found
-
-    @cached_property
-    def sizes(self) -> list[int]:
-        """The training rows of each step of halving, the last of them all."""
-        sizes = [self.folds.n_rows]
-        while self.halving and sizes[0] // _SHARE >= _LEAST_ROWS:
-            sizes.insert(0, sizes[0] // _SHARE)
-        return sizes
-
-    @property
-    def n_settings(self) -> int:
-        """Settings that were tried, each once: on more rows or with more epochs, one is the same."""
-        return len({trial.setting.key for trial in self.trials})
 
     def _rung(self, rung: int, n_rows: int, settings: list[Setting]) -> list[Setting]:
         """Try settings on so many rows, and what lies past the edges; return those to go on with, the best first."""
@@ -268,34 +237,39 @@ class Search:
             trial = self._tried(queue.pop(0), rung, n_rows)
             n_done += 1
             if trial is not None:
-                self._add(trial)
+                self.trials[rung, trial.setting.key] = trial
                 self.progress.total = n_done + len(queue)
                 words = f"{n_done} of {n_done + len(queue)} settings on {n_rows:,} rows"
                 self.progress.update(n_done, f"{words}, best {self._leader.best_score:.4f}")
             if not queue:
-                points = ranked([each for each in self.trials if each.rung == rung], self.rules)
+                points = ranked([each for each in self.trials.values() if each.rung == rung], self.rules)
                 now = [point.rank for point in points if followed is not None and point.params == followed.params]
                 if points and (not now or points[0].rank[:2] < now[0][:2]):  # better, and not only as good
                     followed = points[0]
-                    tried = [*(each.setting for each in self.trials), *(setting for setting, _ in self.skipped)]
+                    tried = [each.setting for each in self.trials.values()] + [setting for setting, _ in self.skipped]
                     best, moment = followed.trial.setting, followed.params["epochs"]
-                    queue = beyond(best, moment, tried, self.grows, self.scale)
+                    queue = beyond(best, moment, tried, self.limits)
         best_first = best_of_each(points)
         n_kept = max(_LEAST_KEPT, math.ceil(len(best_first) / _SHARE))
         return [point.trial.setting for point in best_first[:n_kept]]
 
-    def _add(self, trial: Trial) -> None:
-        """Keep a trial, in the place of one of the same setting with fewer epochs, which it contains."""
-        for i, other in enumerate(self.trials):
-            if other.rung == trial.rung and other.setting.key == trial.setting.key:
-                self.trials[i] = trial
-                return
-        self.trials.append(trial)
-
     @property
     def _leader(self) -> Trial:
         """The trial of the highest score on the most rows."""
-        return max(self.trials, key=lambda trial: (trial.rung, trial.best_score))
+        return max(self.trials.values(), key=lambda trial: (trial.rung, trial.best_score))
+
+    def _tried(self, setting: Setting, rung: int, n_rows: int) -> Trial | None:
+        """Cross-validate a setting; None if it cannot be fitted on these data."""
+        end, found = self._end(), []
+        try:
+            for fold in range(len(self.folds.splits)):
+                if time.monotonic() > end:
+                    raise OutOfTime
+                found.append(self._fold_result(self, end, setting.params, setting.epochs, fold, n_rows, self._same))
+        except ValueError as problem:
+            self.skipped.append((setting, problem))
+            return None
+        return Trial(setting, rung, n_rows, *map(np.array, zip(*found, strict=True)))
 
     def _end(self) -> float:
         """Return when to begin the training at the end, whose time grows with the square of the rows."""
@@ -307,29 +281,12 @@ class Search:
             expected = min(expected, self.time_limit / 2)
         return self._started + self.time_limit - expected
 
-    def _tried(self, setting: Setting, rung: int, n_rows: int) -> Trial | None:
-        """Cross-validate a setting; None if it cannot be fitted on these data."""
-        end, results = self._end(), []
-        try:
-            for fold in range(len(self.folds.splits)):
-                if time.monotonic() > end:
-                    raise OutOfTime
-                found = self._fold_result(self, end, setting.params, setting.epochs, fold, n_rows, self._same)
-                results.append(found)
-        except ValueError as problem:
-            self.skipped.append((setting, problem))
-            return None
-        return Trial(setting, rung, n_rows, *map(np.array, zip(*results, strict=True)))
-
 
 def fold_result(
     search: Search, end: float, params: Params, epochs: float, fold: int, n_rows: int, same: list[object]
-) -> tuple[list[list[float]], float, float]:
-    """Return the scores of a setting on a fold by moment and rule, and the seconds that fitting and scoring took.
-
-    Raise `OutOfTime` at the ``end``. ``same`` is what the result depends on beside the setting, for a cache.
-    """
-    (X, y, weight), test = search.folds.split(fold, n_rows)
+) -> tuple[list[list[float]], float]:
+    """Return scores by moment and rule, and the seconds of the fit; ``same`` is what else they depend on."""
+    (X, y, weight), (X_test, y_test, test_weight) = search.folds.split(fold, n_rows)
     params = search.fixed | params
     if params["n_jobs"] is None and len(y) <= _ONE_THREAD:
         params["n_jobs"] = 1
@@ -338,11 +295,12 @@ def fold_result(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the scores tell what that cost
         fit_until(model, X, y, end, sample_weight=weight)
-    fitted = time.perf_counter()
+    seconds = time.perf_counter() - start
     least = 1 / model.record_.n_examples  # before the first row there is nothing
     at = [max(moment, least) for moment in moments_until(epochs)]
-    stages = dict(model.staged_decision_function(test[0], at=dict.fromkeys(at), rules=search.rules))
-    scores = [
-        [search.score(_Scored(model.classes_, stages[moment][rule]), *test) for rule in search.rules] for moment in at
-    ]
-    return scores, fitted - start, time.perf_counter() - fitted
+    stages = dict(model.staged_decision_function(X_test, at=dict.fromkeys(at), rules=search.rules))
+
+    def score(scores: Scores) -> float:
+        return search.score(_Scored(model.classes_, scores), X_test, y_test, sample_weight=test_weight)
+
+    return [[score(stages[moment][rule]) for rule in search.rules] for moment in at], seconds

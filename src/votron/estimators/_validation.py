@@ -6,9 +6,7 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator
-from sklearn.preprocessing import binarize
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
@@ -113,17 +111,6 @@ def refuse_text(X: RowsLike, owner: str) -> None:
             f"The X of {owner} must be numbers: scikit-learn's TfidfVectorizer turns texts into them. "
             f"Got a list of texts instead."
         )
-
-
-def binarized(rows: Rows, threshold: float | None) -> Rows:
-    """Return 1 where values are above the threshold, else 0; None: they are 0 and 1 already, and others are refused."""
-    if threshold is not None:
-        return binarize(rows, threshold=threshold)
-    values = rows.data if sp.issparse(rows) else rows
-    strange = values[(values != 0) & (values != 1)]
-    if len(strange):
-        raise VotronError(f"With binarize=None X must have no values but 0 and 1. Got {strange[0]:g} instead.")
-    return rows
 
 
 # -- labels -----------------------------------------------------------------------------------------------------------

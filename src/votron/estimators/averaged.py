@@ -23,12 +23,12 @@ from votron.engine import PrimalTrainer, TrainingRun
 from votron.estimators import _training as training
 from votron.estimators._evidence import trained_on
 from votron.estimators._probabilities import ProbabilisticClassifier
-from votron.estimators._score_functions import Form, Linear, linear_scores
 from votron.estimators._training import Sample, TrainingData
 from votron.estimators._validation import CLASS_WEIGHT_CONSTRAINTS, MARGIN_CONSTRAINTS
 from votron.estimators._weights import learns_in_batches, margins_of
 from votron.kernels import Kernel, LinearKernel, PolynomialKernel
 from votron.products import squares as squared_lengths
+from votron.rules.forms import Form, Linear, linear_scores
 from votron.theory.evidence import AVERAGE, LAST, ONE_RANDOM, ONE_VOTE, Evidence, Measured
 from votron.theory.evidence.models import evidence_of_weights
 from votron.theory.geometry import Comparators, Margins
@@ -321,7 +321,7 @@ class AveragedPerceptronClassifier(ProbabilisticClassifier):
         scored: ScoredRows,
     ) -> tuple[TrainingRun, PrimalTrainer]:
         """Run the engine; return what happened, and where the held-out part was predicted best."""
-        from votron.estimators._best_moment import codes_of, counted
+        from votron.rules.held_out import codes_of, counted
 
         unseen, answers, weights = data.rows[held_out], data.codes[held_out], data.weights
         count = None if weights is None else weights[held_out]

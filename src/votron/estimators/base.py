@@ -23,9 +23,9 @@ from votron.kernels.base import Kernel, is_precomputed, kernel_class
 from votron.record import labels_of
 
 if TYPE_CHECKING:
-    from votron.estimators._score_functions import Form
     from votron.estimators.compact import CompactClassifier
     from votron.explanations import Explanations
+    from votron.rules.forms import Form
     from votron.theory import Certificate
 
 __all__ = ["SupportVectorMixin", "VotronClassifier"]
@@ -132,7 +132,7 @@ class VotronClassifier(ClassifierMixin, BaseEstimator):
         return np.asarray(self.classes_[numbers])
 
     def _lazily(self, method: str, X: RowsLike) -> Any:
-        from votron.estimators._collections import predicted
+        from votron.cluster.lazy import predicted
 
         return predicted(self, method, X)
 
@@ -349,7 +349,7 @@ class SupportVectorMixin:
 
     def _weights(self, name: str) -> tuple[Rows, Floats]:
         """Return weights and intercepts, or say why there are none, as AttributeError has it."""
-        from votron.estimators._score_functions import Expansion, Linear
+        from votron.rules.forms import Expansion, Linear
 
         kind = type(self).__name__
         if "support_" not in self.__dict__:

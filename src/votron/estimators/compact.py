@@ -11,8 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 from votron._util.types import Estimator, Floats, Labels, Rows, RowsLike
 from votron.errors import VotronError
 from votron.estimators._probabilities import ProbabilisticClassifier
-from votron.estimators._score_functions import Expansion, Form, Linear
 from votron.kernels.base import is_precomputed
+from votron.rules.forms import Expansion, Form, Linear
 
 __all__ = ["CompactClassifier"]
 

@@ -24,10 +24,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from votron._util.types import Array, Floats, Label, Labels, Rows, RowsLike
 from votron.errors import VotronError
-from votron.estimators._score_functions import Form, Linear
 from votron.estimators._training import TrainingData, history_of, training_data, unchanged_on_error
-from votron.estimators._validation import binarized, validated
+from votron.estimators._validation import validated
 from votron.estimators.base import VotronClassifier
+from votron.rules.forms import Form, Linear, binarized
 
 __all__ = ["NaiveBayesLinearClassifier"]
 

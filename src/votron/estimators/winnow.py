@@ -16,9 +16,9 @@ from votron.engine import TrainingRun, WinnowTrainer
 from votron.engine.boolean import active_rows
 from votron.errors import NotRepresentableError
 from votron.estimators import _training as training
-from votron.estimators._score_functions import Form, Linear
 from votron.estimators._training import TrainingData
 from votron.estimators.base import VotronClassifier
+from votron.rules.forms import Form, Linear
 from votron.theory.winnow import CONSTRAINTS
 
 __all__ = ["WinnowClassifier"]

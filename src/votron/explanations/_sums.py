@@ -7,6 +7,7 @@ compared with, 0 for the others; of two classes there is one vector, and the mix
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import singledispatch
 from typing import NamedTuple
 
 import numpy as np
@@ -15,8 +16,8 @@ from votron._util.frames import dense
 from votron._util.types import Floats, Index, Rows
 from votron.blocks import affine_weights, support_values
 from votron.kernels import Kernel
-from votron.rules import RULES, Vectors
-from votron.rules.base import Account
+from votron.rules import RULES
+from votron.rules.forms import Expansion, Form, Linear, Sequence, binarized
 from votron.rules.scan import row_draws
 
 VALUES_AT_ONCE = 1 << 22
@@ -104,39 +105,57 @@ def in_parts(kernel: Kernel, support_rows: Rows, support: Index, rows: Rows) -> 
         yield from ((low + i, values[:, i]) for i in range(values.shape[1]))
 
 
-class VectorSums:
-    """The sums of a rule over the vectors of a training run."""
+@singledispatch
+def sums_of(form: Form, rows: Rows, mixes: Floats) -> Iterator[Sums]:
+    """Yield the score of each row as sums, given the form of the model."""
+    raise TypeError(f"{type(form).__name__} is not a form.")
 
-    def __init__(self, vectors: Vectors, rule: str, normalized: bool) -> None:
-        self.vectors, self.rule, self.normalized = vectors, RULES[rule], normalized
 
-    def each(self, rows: Rows, mixes: Floats) -> Iterator[Sums]:
-        """Yield for each row its sums over examples and features, and the vectors' course if that is its score."""
-        vectors, record = self.vectors, self.vectors.record
-        uniform = row_draws(rows, vectors.seed)
-        for i, values in in_parts(vectors.kernel, vectors.support_rows, record.support, rows):
-            if i == 0 or self.rule.by_row:
-                account = self.rule.account(vectors, self.normalized, float(uniform[i]))
-                weights = self._weights(account)
-            (coefficients, divisor, words, exact), mix = account, mixes[i]
-            found = [sum_over_examples(coefficients, divisor, values, mix, words, exact)]
-            if weights is not None:
-                found.append(sum_over_features(rows[[i]], *weights, divisor, mix, words, exact))
-            yield Sums(tuple(found), () if exact else self._courses(values, mix))
+@sums_of.register
+def _(form: Linear, rows: Rows, mixes: Floats) -> Iterator[Sums]:
+    scored = binarized(rows, form.binarize) if form.boolean else rows
+    for i, mix in enumerate(mixes):
+        found = sum_over_features(scored[[i]], form.coef, form.intercept, form.divisor, mix, "the weights")
+        if form.boolean:  # the values as the row has them, not thresholded
+            found = found._replace(values=dense_row(rows[[i]])[found.ids])
+        yield Sums((found,))
 
-    def _weights(self, account: Account) -> tuple[Rows, Floats] | None:
-        affine = self.vectors.kernel.affine()
-        return None if affine is None else affine_weights(affine, self.vectors.support_rows, account.coefficients)
 
-    def _courses(self, values: Floats, mix: Floats) -> tuple[Course, ...]:
-        """Return what the vectors of the classes that are explained said, by themselves."""
-        record = self.vectors.record
-        out = []
-        for c in sorted(np.flatnonzero(mix).tolist(), key=lambda c: -mix[c]):
-            mine = record.of_each_vector.get(c, np.zeros(0, dtype=np.int64))
-            scores = np.cumsum(record.coefficient[mine] * values[record.slot[mine]])
-            credits = self.rule.credits(scores[:, None], record.lengths[mine], self.normalized)
-            if credits is None:
-                return ()
-            out.append(Course(c, float(mix[c]), record.time[mine], record.survival[mine], credits[:, 0]))
-        return tuple(out)
+@sums_of.register
+def _(form: Expansion, rows: Rows, mixes: Floats) -> Iterator[Sums]:
+    linear = form.reduced() if form.kernel.affine() is not None else None
+    for i, values in in_parts(form.kernel, form.support_rows, form.support, rows):
+        found = Sums((sum_over_examples(form.dual_coef, form.divisor, values, mixes[i], "the vectors"),))
+        if linear is not None:
+            (more,) = sums_of(linear, rows[[i]], mixes[[i]])
+            found = Sums(found.sums + more.sums)
+        yield found
+
+
+@sums_of.register
+def _(form: Sequence, rows: Rows, mixes: Floats) -> Iterator[Sums]:
+    """Yield sums over examples and features, and the vectors' course if that is the score."""
+    vectors, rule = form.vectors, RULES[form.rule]
+    affine = vectors.kernel.affine()
+    uniform = row_draws(rows, vectors.seed)
+    for i, values in in_parts(vectors.kernel, vectors.support_rows, vectors.record.support, rows):
+        if i == 0 or rule.by_row:
+            coefficients, divisor, words, exact = rule.account(vectors, form.normalized, float(uniform[i]))
+            weights = None if affine is None else affine_weights(affine, vectors.support_rows, coefficients)
+        found = [sum_over_examples(coefficients, divisor, values, mixes[i], words, exact)]
+        if weights is not None:
+            found.append(sum_over_features(rows[[i]], *weights, divisor, mixes[i], words, exact))
+        yield Sums(tuple(found), () if exact else _courses(form, values, mixes[i]))
+
+
+def _courses(form: Sequence, values: Floats, mix: Floats) -> tuple[Course, ...]:
+    """Return what the vectors of the explained classes said one after another."""
+    record, out = form.vectors.record, []
+    for c in sorted(np.flatnonzero(mix).tolist(), key=lambda c: -mix[c]):
+        mine = record.of_each_vector.get(c, np.zeros(0, dtype=np.int64))
+        scores = np.cumsum(record.coefficient[mine] * values[record.slot[mine]])
+        credits = RULES[form.rule].credits(scores[:, None], record.lengths[mine], form.normalized)
+        if credits is None:
+            return ()
+        out.append(Course(c, float(mix[c]), record.time[mine], record.survival[mine], credits[:, 0]))
+    return tuple(out)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence, Sized
 from functools import partial
 from numbers import Integral
-from typing import Any
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, validate_parameter_constraints
@@ -15,13 +14,14 @@ from votron._util.pipelines import classifier_of, rows_for_classifier, steps_bef
 from votron._util.text import counted
 from votron._util.types import Classes, Estimator, Floats, Index, Label, Labels, Rows, RowsLike
 from votron.errors import VotronError
-from votron.explanations._sums import Sums
+from votron.explanations._sums import Sums, sums_of
 from votron.explanations._text import plain
 from votron.explanations.columns import ColumnEffects
 from votron.explanations.explanation import Explanation, Explanations, History, Namer, Terms, terms_of
 from votron.explanations.features import Features, features_after
 from votron.explanations.suspicion import Suspects
 from votron.record import MistakeRecord, labels_of
+from votron.rules.forms import Form, Linear
 
 __all__ = ["explain", "suspects"]
 
@@ -126,7 +126,7 @@ def suspects(model: Estimator, top: int | None = None) -> Suspects:
 
 
 def explained(
-    form: Any,
+    form: Form,
     rows: Rows,
     classes: Labels,
     *,
@@ -154,20 +154,19 @@ def explained(
     scores = rescored(rows)
     predicted = labels_of(scores, ties_to_first=ties_to_first)
     codes, rivals, mixes = _choices(classes, scores, predicted, label, against)
-    has_examples = form.support_rows is not None
     namer = Namer(
-        support=form.support if has_examples else np.empty(0, dtype=np.int64),
+        support=np.empty(0, dtype=np.int64) if isinstance(form, Linear) else form.support,
         support_rows=form.support_rows,
-        support_labels=support_labels(form.dual_coef, classes) if has_examples else [],
+        support_labels=[] if isinstance(form, Linear) else support_labels(form.dual_coef, classes),
         row_names=row_names,
         features=features,
         first=first,
     )
-    effects = ColumnEffects(form.support_rows, features, rescored) if has_examples else None
+    effects = ColumnEffects(form.support_rows, features, rescored) if form.support_rows is not None else None
     missing = [{}] * rows.shape[0] if features is None else features.missing_in(rows)
     record = form.vectors.record if hasattr(form, "vectors") else None
     out = []
-    for i, found in enumerate(form.explained(rows, mixes)):
+    for i, found in enumerate(sums_of(form, rows, mixes)):
         mine, other = classes[codes[i]], None if rivals[i] < 0 else classes[rivals[i]]
         sums: dict[str, Terms] = {each.kind: terms_of(each, top, namer, i) for each in found.sums}
         out.append(

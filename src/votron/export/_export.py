@@ -14,13 +14,13 @@ from votron import __version__
 from votron._util.files import write_bytes
 from votron._util.types import Array, Estimator
 from votron.errors import VotronError
-from votron.estimators._score_functions import Expansion, Linear
 from votron.estimators.base import LEAST_POSITIVE, VotronClassifier
 from votron.estimators.compact import CompactClassifier
 from votron.export import _encoders
 from votron.export._expressions import Expression
 from votron.export._graph import Graph, Proto, import_onnx
 from votron.products import squares
+from votron.rules.forms import Expansion, Linear
 
 _WHOLE = "int64", np.int64
 _LABELS: dict[str, tuple[str, type]] = {

@@ -17,7 +17,6 @@ from sklearn.utils.validation import check_is_fitted
 from votron._util.types import Estimator, Floats, Index
 from votron.engine import PrimalTrainer, WinnowTrainer
 from votron.errors import ModelFileError
-from votron.estimators._score_functions import Expansion, Form, Linear, Sequence
 from votron.estimators.adatron import KernelAdatronClassifier
 from votron.estimators.averaged import AveragedPerceptronClassifier
 from votron.estimators.base import VotronClassifier
@@ -28,6 +27,7 @@ from votron.estimators.winnow import WinnowClassifier
 from votron.history import TrainingHistory
 from votron.kernels.base import is_precomputed
 from votron.rules import RULES, HoldoutCurve, Vectors
+from votron.rules.forms import Expansion, Form, Linear, Sequence
 from votron.saving import parts
 from votron.saving.parts import Count, Fields, KernelState, Params, State, kernel_from, kernel_state
 from votron.saving.steps import Positive, put_names, set_names

@@ -1,24 +1,23 @@
-"""Score functions of compact models: weights, an expansion over support vectors, or a sequence of vectors that vote."""
+"""Forms of fitted models: weights, an expansion over support vectors, or a sequence of vectors that vote."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.preprocessing import binarize
 from sklearn.utils.extmath import safe_sparse_dot
 
 from votron._util.resources import chunks, rows_in_bytes, team
 from votron._util.types import Floats, Index, Rows
 from votron.blocks import affine_weights, expansion_scores
-from votron.errors import NotRepresentableError
-from votron.estimators._validation import binarized
-from votron.explanations._sums import Sums, VectorSums, dense_row, in_parts, sum_over_examples, sum_over_features
+from votron.errors import NotRepresentableError, VotronError
 from votron.kernels import Kernel
-from votron.rules import RULES, Vectors
+from votron.rules.base import RULES
 from votron.rules.scan import too_large
+from votron.rules.vectors import Vectors
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,15 +41,6 @@ class Linear:
             rows = binarized(rows, self.binarize)
         return _divided(linear_scores(rows, self.coef, self.intercept), self.divisor)
 
-    def explained(self, rows: Rows, mixes: Floats) -> Iterator[Sums]:
-        """Yield the score of each row as a sum over features, with the values that the row has, cut or not."""
-        scored = binarized(rows, self.binarize) if self.boolean else rows
-        for i, mix in enumerate(mixes):
-            found = sum_over_features(scored[[i]], self.coef, self.intercept, self.divisor, mix, "the weights")
-            if self.boolean:  # where a cut value was scaled, its 1 stands for nothing in the data
-                found = found._replace(values=dense_row(rows[[i]])[found.ids])
-            yield Sums((found,))
-
     def weights(self) -> tuple[Rows, Floats]:
         """Return the weights and what is added, divided already."""
         if self.divisor is None:
@@ -58,6 +48,17 @@ class Linear:
         scale = 1.0 / self.divisor
         coef = sp.diags(scale) @ self.coef if sp.issparse(self.coef) else scale[:, None] * self.coef
         return coef, scale * self.intercept
+
+
+def binarized(rows: Rows, threshold: float | None) -> Rows:
+    """Return 1 where values are above the threshold, else 0; None: they are 0 and 1 already, and others are refused."""
+    if threshold is not None:
+        return binarize(rows, threshold=threshold)
+    values = rows.data if sp.issparse(rows) else rows
+    strange = values[(values != 0) & (values != 1)]
+    if len(strange):
+        raise VotronError(f"With binarize=None X must have no values but 0 and 1. Got {strange[0]:g} instead.")
+    return rows
 
 
 def _divided(scores: Floats, divisor: Floats | None) -> Floats:
@@ -102,16 +103,6 @@ class Expansion:
             raise too_large(self.kernel)
         return _divided(scores, self.divisor)
 
-    def explained(self, rows: Rows, mixes: Floats) -> Iterator[Sums]:
-        """Yield the score of each row as a sum over examples, and over features if the kernel is linear."""
-        linear = self.reduced() if self.kernel.affine() is not None else None
-        for i, values in in_parts(self.kernel, self.support_rows, self.support, rows):
-            found = Sums((sum_over_examples(self.dual_coef, self.divisor, values, mixes[i], "the vectors"),))
-            if linear is not None:
-                (more,) = linear.explained(rows[[i]], mixes[[i]])
-                found = Sums(found.sums + more.sums)
-            yield found
-
     def reduced(self) -> Linear | Expansion:
         """Return the weights, where the kernel is linear, or else the expansion without what counts nothing."""
         kernel = self.kernel
@@ -138,9 +129,6 @@ class Sequence:
 
     def scores(self, rows: Rows, n_threads: int) -> Floats:
         return self.vectors.scores(rows, self.rule, self.normalized, n_threads=n_threads)
-
-    def explained(self, rows: Rows, mixes: Floats) -> Iterator[Sums]:
-        return VectorSums(self.vectors, self.rule, self.normalized).each(rows, mixes)
 
     @property
     def support(self) -> Index:
