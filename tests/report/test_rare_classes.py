@@ -39,8 +39,6 @@ def test_probabilities_of_weighed_classes_are_not_called_right(rare, tmp_path, o
     assert float(found[1]) == pytest.approx(100 * model.predict_proba(X[3000:])[:, 1].mean(), rel=0.01)
     assert float(found[2]) == pytest.approx(100 * (y[3000:] == "yes").mean(), rel=0.01)
     assert "as sure as it should be" not in text
-    assert "trained with weights or with margins by class, which do this" in text
-    assert "CalibratedClassifierCV(FrozenEstimator(model))" in text
 
 
 def test_weights_of_rows_are_known_from_the_record(rare, tmp_path):
@@ -49,7 +47,6 @@ def test_weights_of_rows_are_known_from_the_record(rare, tmp_path):
     model.fit(X[:2000], y[:2000], sample_weight=np.where(y[:2000] == "yes", 30.0, 1.0))
     text = page(model, X[3000:], y[3000:], tmp_path)
     assert re.search(OFF, text)
-    assert "trained with weights" in text
 
 
 def test_probabilities_that_are_right_are_called_so(rare, tmp_path):
@@ -57,7 +54,6 @@ def test_probabilities_that_are_right_are_called_so(rare, tmp_path):
     y = np.where(X.sum(axis=1) + np.random.default_rng(1).normal(size=len(X)) > 0, "yes", "no")
     text = page(AveragedPerceptronClassifier(random_state=0).fit(X[:2000], y[:2000]), X[3000:], y[3000:], tmp_path)
     assert "as sure as it should be" in text
-    assert "By class the probabilities" not in text
     assert "the rarest class" not in text
 
 
@@ -67,4 +63,3 @@ def test_the_headline_says_how_much_of_a_rare_class_is_found(rare, tmp_path):
     text = page(model, X[3000:], y[3000:], tmp_path)
     predicted, true = model.predict(X[3000:]) == "yes", y[3000:] == "yes"
     assert f"{(predicted & true).sum()} of {true.sum()} rows of 'yes', the rarest class, are found" in text
-    assert ": by error this model is no better" in text

@@ -357,18 +357,6 @@ def with_words(step, found):
     return linear(len(found), step, arrays)
 
 
-def wide(name, n):
-    """Return a scaler of many features with names."""
-    arrays = {key: np.ones(n) for key in contents()[name][1] if key.startswith("steps.1.") and key[-1] == "_"}
-    arrays = {key.replace("steps.1.", "steps.0."): array for key, array in arrays.items()}
-    texts(arrays, "steps.0.feature_names", words(n))
-    manifest, mine = linear(n, name, arrays)
-    manifest["steps"] = fresh(name)[0]["steps"][1:]
-    manifest["steps"][0]["step"]["n_features"] = n
-    mine = {key: array for key, array in mine.items() if not key.endswith("statistics")}
-    return manifest, mine
-
-
 def table_of(n):
     """Return a table with many values in a column."""
     manifest, arrays = fresh("table keep")
@@ -426,7 +414,6 @@ LARGE = {
     "many words": (lambda: with_words("[TfidfVectorizer()]", words(300_000)), None),
     "short words": (lambda: with_words("[TfidfVectorizer(use_idf=False)]", words(1_500_000)), TOO_MUCH),
     "a long word": (lambda: with_words("[TfidfVectorizer()]", ["x y " * 2_000_000]), None),
-    "wide scaler": (lambda: wide("StandardScaler()", 200_000), None),
     "wide table": (lambda: table_of(200_000), None),
     "voted": (lambda: voted_of(20_000, 100_000), None),
     "averaged": (lambda: weights_of(300_000, "averaged"), None),
@@ -436,7 +423,6 @@ LARGE = {
     "too many features": (lambda: linear(2**26), "of a CSR matrix"),
     "lists of nothing": (lambda: with_provenance([[]] * 74_000), None),
     "more lists of nothing": (lambda: with_provenance([[]] * 1_000_000), TOO_MANY),
-    "names": (lambda: with_provenance(dict.fromkeys(words(140_000), 0)), None),
     "nested objects": (lambda: with_provenance([nested(400)] * 180), None),
     "too deeply nested objects": (lambda: with_provenance(nested(5000)), "recursion"),
     "arrays": (lambda: (fresh("voted")[0], {f"{i:x}": np.zeros(0, "u1") for i in range(20_000)}), "model"),

@@ -354,24 +354,6 @@ def test_a_process_killed_while_saving_leaves_the_old_file(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_full_disk_leaves_the_old_file(tmp_path):
-    path = tmp_path / "m.votron"
-    VOTED.save(path)
-    old = path.read_bytes()
-    code = (
-        "import resource, signal; from votron import AveragedPerceptronClassifier as A; import numpy as np; "
-        "m = A().fit(np.eye(2, 300_000), [0, 1]); signal.signal(signal.SIGXFSZ, signal.SIG_IGN); "
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, 1_000_000))\n"
-        f"try: m.save({str(path)!r})\n"
-        "except Exception as error: print(type(error).__name__, error)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
-    assert done.stdout.startswith("ModelFileError Cannot write the model file")
-    assert path.read_bytes() == old
-    assert os.listdir(tmp_path) == ["m.votron"]
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("rule", ["vote", "average", "last", "pocket"])
 def test_vectors_that_contradictions_bring_back_to_nothing(rule, tmp_path):
     """Rounding leaves squared lengths a little below 0; such models are saved, and score as before."""

@@ -321,7 +321,7 @@ class AveragedPerceptronClassifier(ProbabilisticClassifier):
         scored: ScoredRows,
     ) -> tuple[TrainingRun, PrimalTrainer]:
         """Run the engine; return what happened, and where the held-out part was predicted best."""
-        from votron.estimators._best_moment import codes_of, counted
+        from votron.rules.held_out import codes_of, counted
 
         unseen, answers, weights = data.rows[held_out], data.codes[held_out], data.weights
         count = None if weights is None else weights[held_out]

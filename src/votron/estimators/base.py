@@ -132,7 +132,7 @@ class VotronClassifier(ClassifierMixin, BaseEstimator):
         return np.asarray(self.classes_[numbers])
 
     def _lazily(self, method: str, X: RowsLike) -> Any:
-        from votron.estimators._collections import predicted
+        from votron.cluster.lazy import predicted
 
         return predicted(self, method, X)
 

@@ -19,11 +19,11 @@ from sklearn.utils.validation import check_is_fitted
 from votron._util.resources import n_bytes, parse_memory_limit
 from votron._util.types import Array, Estimator, Floats, Index, Label, Labels, Params, Rows, RowsLike, Scores
 from votron.cluster.rows import SpreadRows
-from votron.engine import DualTrainer, LinearTrainer, TrainingRun
+from votron.engine import DualTrainer, LinearTrainer, TrainingRun, Watch
 from votron.errors import VotronError
 from votron.estimators import _training as training
 from votron.estimators._probabilities import ProbabilisticClassifier
-from votron.estimators._training import Sample, TrainingData, Watch
+from votron.estimators._training import Sample, TrainingData
 from votron.estimators._validation import (
     CLASS_WEIGHT_CONSTRAINTS,
     KERNEL_CONSTRAINTS,
@@ -42,7 +42,7 @@ from votron.rules import RULES, Vectors
 from votron.rules.vectors import choices_of, moments_of
 
 if TYPE_CHECKING:
-    from votron.estimators._best_moment import EarlyStop
+    from votron.estimators._early_stopping import EarlyStop
     from votron.explanations import Suspects
     from votron.rules.forms import Form
     from votron.theory.evidence import Evidence, Measured
@@ -421,7 +421,8 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
         seed: int,
     ) -> tuple[TrainingRun, MistakeRecord, str | None]:
         """Run the engine; return what happened, the record until held-out rows were predicted best, and the rule."""
-        from votron.estimators._best_moment import EarlyStop, HeldOutRows, validation_table
+        from votron.estimators._early_stopping import EarlyStop
+        from votron.rules.held_out import HeldOutRows, validation_table
 
         n, looks_for_itself = len(order), self.rule != "auto" and RULES[self.rule].needs_held_out
         unseen = HeldOutRows(
@@ -475,7 +476,7 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
         self, rows: Rows, codes: Index, times: list[int], rule: str, weights: Floats | None = None
     ) -> tuple[int, str]:
         """Return of some moments and rules the best by held-out rows, from one scan over the record."""
-        from votron.estimators._best_moment import codes_of, counted, first_best
+        from votron.rules.held_out import codes_of, counted, first_best
 
         choices, right = self._choices(rule), []
         for stage in self._vectors.staged(rows, times, choices, n_threads=self._n_threads):
@@ -665,7 +666,7 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
         VotedPerceptronClassifier
             The copy.
         """
-        from votron.estimators._best_moment import moments_within
+        from votron.rules.held_out import moments_within
 
         check_is_fitted(self)
         other = copy.copy(self)
@@ -746,7 +747,7 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
         """
         check_is_fitted(self)
         if is_collection(X):
-            from votron.estimators._collections import staged
+            from votron.cluster.lazy import staged
 
             return staged(self, X, at, rules)
         rows, _ = validated(self, X, kernel=self.kernel_, reset=False)
