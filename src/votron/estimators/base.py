@@ -211,7 +211,7 @@ class VotronClassifier(ClassifierMixin, BaseEstimator):
 
         check_is_fitted(self)
         check_are_rows(X)
-        model = self._explained_model()
+        model = self._predicting_model()
         rows, _ = validated(model, X, kernel=getattr(model, "kernel_", None), reset=False)
         row_names: dict[int, str] = getattr(model, "row_names_", {})
         names = X.index if names is None and in_pandas(X) else names
@@ -235,7 +235,7 @@ class VotronClassifier(ClassifierMixin, BaseEstimator):
             names=names,
         )
 
-    def _explained_model(self) -> VotronClassifier:
+    def _predicting_model(self) -> VotronClassifier:
         """Return the classifier whose scores these are: this one, unless another predicts in its place."""
         return self
 
@@ -274,11 +274,7 @@ class VotronClassifier(ClassifierMixin, BaseEstimator):
         """
         from votron.estimators.compact import compacted
 
-        return compacted(self._for_file()[0])
-
-    def _for_file(self) -> tuple[VotronClassifier, Params]:
-        """Return the classifier that a file holds, this one or one that it has found, and provenance to add."""
-        return self, {}
+        return compacted(self._predicting_model())
 
     def _form(self) -> tuple[Form, tuple[str, ...]]:
         """Return what the model predicts with, and what is given up by keeping no more."""

@@ -52,7 +52,7 @@ class ClassifierPipeline(Pipeline):
     def fit(self, X: RowsLike, y: Labels = None, **params: Any) -> Self:
         """Fit the steps, as those of scikit-learn's Pipeline; a model that keeps rows calls them as the index of X."""
         super().fit(X, y, **params)
-        classifier = self.steps[-1][1]
+        classifier = getattr(self.steps[-1][1], "best_estimator_", self.steps[-1][1])  # that of a search
         if in_pandas(X) and hasattr(classifier, "_name_rows_as"):  # it has seen arrays
             classifier._name_rows_as(X, y)
         return self

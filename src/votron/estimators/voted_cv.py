@@ -64,7 +64,7 @@ class VotedPerceptronClassifierCV(ProbabilisticClassifier):
     coef0, normalize_kernel, class_weight, memory_limit, n_jobs
         As in `VotedPerceptronClassifier`. The weights of classes count in the scores as well.
     cv : int, splitter or iterable, default=5
-        The folds, as in scikit-learn's searches: a number is that of stratified folds.
+        The folds, as in scikit-learn's searches.
     scoring : str, callable or None, default=None
         The score to maximise: a scorer of scikit-learn, or its name, that needs no probabilities. None: accuracy.
     halving : bool, default=True
@@ -272,17 +272,9 @@ class VotedPerceptronClassifierCV(ProbabilisticClassifier):
     def _log_probabilities(self, scores: Floats) -> Floats:
         return self.best_estimator_._log_probabilities(scores)
 
-    def _explained_model(self) -> VotedPerceptronClassifier:
-        return self.best_estimator_
-
-    def _name_rows_as(self, X: RowsLike, y: Labels) -> None:
-        if self.refit:
-            self.best_estimator_._name_rows_as(X, y)
-
-    def _for_file(self) -> tuple[VotedPerceptronClassifier, Params]:
+    def _predicting_model(self) -> VotedPerceptronClassifier:
         check_is_fitted(self)
-        facts = {"folds": self.n_splits_, "settings": self.n_settings_, "score": self.best_score_}
-        return self.best_estimator_, {"search": facts}
+        return self.best_estimator_
 
     def score(self, X: RowsLike, y: Labels, sample_weight: ArrayLike | None = None) -> float:
         """Return the score by ``scoring``, accuracy by default; parameters are those of any classifier's ``score``."""

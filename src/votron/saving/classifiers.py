@@ -102,10 +102,6 @@ def classifier_from(state: AnyClassifier, tensors: Tensors) -> Estimator:
     return model
 
 
-def _n_vectors(model: Estimator) -> int:
-    return 1 if len(model.classes_) == 2 else len(model.classes_)
-
-
 class VectorsState(State):
     kernel: KernelState
     n_examples: Count
@@ -153,7 +149,7 @@ class Voted(Classifier, tag="VotedPerceptronClassifier"):
 
     def build(self, model: VotedPerceptronClassifier, tensors: Tensors) -> None:
         history = model.history_
-        vectors = self.vectors.build(tensors, _n_vectors(model), self.n_features, history.n_numbered)
+        vectors = self.vectors.build(tensors, model._n_vectors, self.n_features, history.n_numbered)
         model.kernel_ = vectors.kernel
         model._keep(vectors.support_rows, vectors.record, vectors.seed)
         model._vectors = vectors
@@ -196,7 +192,7 @@ class KernelAdatron(Classifier, tag="KernelAdatronClassifier"):
         return {"expansion": _expansion_state(model._expansion(), tensors), "separable": separable}
 
     def build(self, model: KernelAdatronClassifier, tensors: Tensors) -> None:
-        n = _n_vectors(model)
+        n = model._n_vectors
         form = self.expansion.build(tensors, n, self.n_features, model.history_.n_rows)
         model.kernel_, model._support_rows = form.kernel, form.support_rows
         model.support_, model._dual_coef = form.support, form.coefficients
@@ -237,7 +233,7 @@ class Averaged(Classifier, tag="AveragedPerceptronClassifier"):
         return {**fields, "margin": None if by_class else float(trainer.margin), "thin": bool(thin)}
 
     def build(self, model: AveragedPerceptronClassifier, tensors: Tensors) -> None:
-        n, d = _n_vectors(model), self.n_features
+        n, d = model._n_vectors, self.n_features
         weights, timed = tensors.rows("weights", (d, n), "f8"), tensors.rows("timed", (d, n), "f8")
         if sp.issparse(weights) != sp.issparse(timed) or self.thin > sp.issparse(weights):
             raise tensors.wrong("timed", "the form of 'weights', sparse or dense")
@@ -270,7 +266,7 @@ class Winnow(Classifier, tag="WinnowClassifier"):
         return {"time": int(model._trainer.time)}
 
     def build(self, model: WinnowClassifier, tensors: Tensors) -> None:
-        n, width = _n_vectors(model), self.n_features * (2 if model.complement else 1)
+        n, width = model._n_vectors, self.n_features * (2 if model.complement else 1)
         trainer = WinnowTrainer(
             0,
             n,
@@ -346,7 +342,7 @@ class Compact(Classifier, tag="CompactClassifier"):
     def build(self, model: CompactClassifier, tensors: Tensors) -> None:
         model.made_from_, model.rule_ = self.made_from, self.rule
         model.gave_up_, model._ties_to_first = tuple(self.gave_up), self.ties_to_first
-        model._set(self.form.build(tensors, _n_vectors(model), self.n_features))
+        model._set(self.form.build(tensors, model._n_vectors, self.n_features))
 
 
 def _form_state(form: Form, tensors: Tensors) -> LinearState | ExpansionState | SequenceState:

@@ -20,6 +20,7 @@ from votron import __version__
 from votron._util.files import replacing
 from votron._util.types import Estimator, Params
 from votron.errors import ModelFileError, VotronError
+from votron.estimators.base import VotronClassifier
 from votron.estimators.pipelines import ClassifierPipeline
 from votron.saving.classifiers import AnyClassifier, classifier_from, classifier_state
 from votron.saving.container import Content, Source, called, decoded, packed, read_content
@@ -83,9 +84,8 @@ def save(
     """
     as_pipeline = isinstance(model, Pipeline)
     *before, (last, classifier) = model.steps if as_pipeline else [("model", model)]
-    found: Params = {}
-    if hasattr(classifier, "_for_file"):
-        classifier, found = classifier._for_file()
+    if isinstance(classifier, VotronClassifier):
+        classifier = classifier._predicting_model()
     tensors = Tensors({})
     stored = Stored(
         format=FORMAT,
@@ -93,7 +93,7 @@ def save(
         model=classifier_state(classifier, tensors.at("model")),
         steps=named_states(before, tensors.at("steps")),
         last=last if as_pipeline else None,
-        provenance={**found, **_as_json({} if provenance is None else provenance)},
+        provenance=_as_json({} if provenance is None else provenance),
         certificate=certificate,
     )
     try:

@@ -111,20 +111,17 @@ def params_state(model: Estimator, tensors: Tensors, leave_out: Sequence[str] = 
                 tensors.put_list(f"params.{name}.by_label", list(value.values()))
         elif isinstance(value, Kernel):
             found[name] = kernel_state(value)
+        elif name == "random_state" and not isinstance(value, int | np.integer):
+            found[name] = None
         elif name not in leave_out:
-            is_generator = name == "random_state" and not isinstance(value, int | np.integer)
-            found[name] = None if is_generator else _scalar(model, name, plain(value))
+            found[name] = plain(value)
+            if not isinstance(found[name], Scalar) or (isinstance(value, float) and not np.isfinite(value)):
+                raise ModelFileError(
+                    f"The {name!r} parameter of {type(model).__name__} must be a number or text to be saved, since a "
+                    f"file cannot hold a function. Got {value!r} instead.",
+                    parameter=name,
+                )
     return found
-
-
-def _scalar(model: Estimator, name: str, value: object) -> Scalar:
-    if isinstance(value, Scalar) and not (isinstance(value, float) and not np.isfinite(value)):
-        return value
-    raise ModelFileError(
-        f"The {name!r} parameter of {type(model).__name__} must be a number or text to be saved, since a "
-        f"file cannot hold a function. Got {value!r} instead.",
-        parameter=name,
-    )
 
 
 def params_from(cls: type[Estimator], params: Params, tensors: Tensors) -> Estimator:
@@ -144,22 +141,17 @@ def params_from(cls: type[Estimator], params: Params, tensors: Tensors) -> Estim
                 values[name] = dict(zip(listed, numbers, strict=True))
     made = cls(**values)
     if hasattr(made, "_parameter_constraints"):
-        _refuse_unknown_names(made)
+        for name, known in (("kernel", KERNELS), ("rule", {**RULES, "auto": None})):
+            value = getattr(made, name, None)
+            if isinstance(value, str) and value not in known:  # to look for it would import what the file names
+                raise ModelFileError(
+                    f"its {name} must be one of {', '.join(map(repr, known))}, or registered before the file is "
+                    f"opened. Got {value[:60]!r} instead."
+                )
         made._validate_params()
     if not -_MOST_THREADS <= (values.get("n_jobs") or 1) <= _MOST_THREADS:
         raise ModelFileError(f"its 'n_jobs' must be a number of threads up to {_MOST_THREADS:,}.")
     return made
-
-
-def _refuse_unknown_names(made: Estimator) -> None:
-    """Refuse kernels and rules that are not registered: looking for them would import a package named by the file."""
-    for name, known in (("kernel", KERNELS), ("rule", {**RULES, "auto": None})):
-        value = getattr(made, name, None)
-        if isinstance(value, str) and value not in known:
-            raise ModelFileError(
-                f"its {name} must be one of {', '.join(map(repr, known))}, or registered before the file is opened. "
-                f"Got {value[:60]!r} instead."
-            )
 
 
 _COLUMNS = {"example": "i8", "vector": "i4", "sign": "i1", "time": "i8", "score": "f8", "norm2": "f8"}
