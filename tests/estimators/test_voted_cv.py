@@ -330,7 +330,7 @@ def test_time_for_the_training_at_the_end_is_kept_free(fits, monkeypatch):
 def test_time_is_kept_to():
     X, y = make_classification(6000, 20, flip_y=0.3, random_state=0)
     VotedPerceptronClassifierCV(**FEW).fit(X[:200], y[:200])  # compiles
-    with pytest.warns(UserWarning, match="The time limit of 0.001 s ended the search after 1 setting, "):
+    with pytest.warns(UserWarning, match="The time limit of 0.001 s ended the search after 1 setting.$"):
         model = VotedPerceptronClassifierCV(time_limit=0.001, random_state=0).fit(X, y)
     assert model.stopped_ == "out of time"
     assert model.predict(X[:5]).shape == (5,)

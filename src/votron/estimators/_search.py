@@ -38,12 +38,6 @@ if TYPE_CHECKING:
 
 _SHARE, _LEAST_ROWS, _LEAST_KEPT = 3, 500, 4
 """A step of halving has three times the rows of the one before and a third of its settings, but at least so many."""
-_HELD_OUT_TIMES = 2
-"""Held-out rows of a step are this many times its training rows, at most: to predict them takes time too."""
-_ONE_THREAD = 2048
-"""Training rows up to which a second thread does not pay."""
-_CAUTION = 1.2
-"""Factor on the estimated time of the training at the end."""
 
 Part = tuple[Rows, Array, Floats | None]
 
@@ -70,18 +64,12 @@ class Folds:
         train, test = self.splits[fold]
         if n_rows < self.n_rows:  # else all, also where another fold has one row more
             train = np.sort(self._orders[fold][:n_rows])
-            if len(test) > (most := _HELD_OUT_TIMES * n_rows):
+            if len(test) > (most := 2 * n_rows):  # to predict them takes time too
                 test = np.sort(with_every_class_first(test, self._codes, np.random.RandomState(self.seed))[:most])
         return self._part(train, self.weight), self._part(test, self.test_weight)
 
     def _part(self, at: Index, weight: Floats | None) -> Part:
         return self.rows[at], self.labels[at], None if weight is None else weight[at]
-
-    def digest(self) -> str:
-        """Return a text that other data and other folds do not have."""
-        rows = self.rows
-        data = rows if isinstance(rows, np.ndarray) else (rows.shape, rows.data, rows.indices, rows.indptr)
-        return str(joblib.hash([data, self.labels, self.weight, self.test_weight, self.splits]))
 
 
 def with_every_class_first(rows: Index, codes: NDArray[np.int64], rng: np.random.RandomState, least: int = 1) -> Index:
@@ -104,7 +92,6 @@ class Trial:
     scores: Floats
     """By fold, moment and rule."""
     fit_times: Floats
-    """Seconds by fold."""
 
     @property
     def best_score(self) -> float:
@@ -118,7 +105,6 @@ class Point(NamedTuple):
     trial: Trial
     params: Params
     scores: Floats
-    """By fold."""
     score: float
     steady: float
 
@@ -204,8 +190,11 @@ class Search:
         self.scorer, folder, self._same = scorer_for(self.model.scoring), self.model.resume, list[object]()
         self._fold_result = joblib.Memory(folder, verbose=0).cache(fold_result, ignore=["search", "end"])
         if folder is not None:
-            fixed = {name: value for name, value in self.fixed.items() if name not in ("memory_limit", "n_jobs")}
-            self._same = [__version__, self.folds.digest(), self.model.scoring, self.rules, fixed]
+            folds, model, rows = self.folds, self.model, self.folds.rows
+            data = rows if isinstance(rows, np.ndarray) else (rows.shape, rows.data, rows.indices, rows.indptr)
+            digest = joblib.hash([data, folds.labels, folds.weight, folds.test_weight, folds.splits, folds.seed])
+            read = [model.scoring, model.coef0, model.normalize_kernel, model.class_weight]
+            self._same = [__version__, digest, self.rules, *read]
         self.scale = resolved_gamma("scale", self.folds.rows)
         settings = first_settings(self.given, self.scale, self.folds.rows.shape[1])
         sizes = [self.folds.n_rows]
@@ -266,18 +255,17 @@ class Search:
         except ValueError as problem:
             self.skipped.append((setting, problem))
         else:
-            by_fold = map(np.array, zip(*found, strict=True))
-            self.trials[rung, setting.key] = Trial(setting, rung, n_rows, *by_fold)
+            self.trials[rung, setting.key] = Trial(setting, rung, n_rows, *map(np.array, zip(*found, strict=True)))
 
     def _end(self) -> float:
-        """Return when to begin the training at the end, whose time grows with the square of the rows."""
+        """Return when to begin the training at the end; its time, with a reserve, grows with the square of the rows."""
         limit = self.model.time_limit
         if not self.trials or limit is None:
             return math.inf
         if not self.model.refit:
             return self._started + limit
         best, n_rows = self._leader, len(self.folds.labels)
-        expected = _CAUTION * float(best.fit_times.mean()) * (n_rows / best.n_rows) ** 2
+        expected = 1.2 * float(best.fit_times.mean()) * (n_rows / best.n_rows) ** 2
         if n_rows > 2 * best.n_rows:  # a rough guess
             expected = min(expected, limit / 2)
         return self._started + limit - expected
@@ -289,7 +277,7 @@ def fold_result(
     """Return scores by moment and rule, and the seconds of the fit; ``same`` is what else they depend on."""
     (X, y, weight), (X_test, y_test, test_weight) = search.folds.split(fold, n_rows)
     params = search.fixed | params
-    if params["n_jobs"] is None and len(y) <= _ONE_THREAD:
+    if params["n_jobs"] is None and len(y) <= 2048:  # a second thread does not pay
         params["n_jobs"] = 1
     model = VotedPerceptronClassifier(**params, epochs=epochs)
     start = time.perf_counter()

@@ -11,7 +11,7 @@ from typing import ClassVar, Self
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
-from sklearn.utils import Tags, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import row_norms
 from sklearn.utils.metaestimators import available_if
@@ -447,11 +447,6 @@ class AveragedPerceptronClassifier(ProbabilisticClassifier):
         check_is_fitted(self)
         self._trainer.densify()
         return self
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
 
 class ScoredRows:

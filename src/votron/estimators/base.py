@@ -131,6 +131,11 @@ class VotronClassifier(ClassifierMixin, BaseEstimator):
         numbers = self._numbers(self.decision_function(X))
         return np.asarray(self.classes_[numbers])
 
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
     def _lazily(self, method: str, X: RowsLike) -> Any:
         from votron.cluster.lazy import predicted
 

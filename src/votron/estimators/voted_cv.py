@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import check_cv
-from sklearn.utils import Tags, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -43,8 +43,7 @@ class VotedPerceptronClassifierCV(ProbabilisticClassifier):
 
     Each setting of kernel, degree, gamma and margin is fitted once per fold; that fit gives the scores of all rules at
     all moments of training. Where the best value of a list that is "auto" is at an edge, the search goes on there. The
-    user guide, "Choosing parameters", has the details. Ctrl-C ends the search and trains the best of the settings that
-    are complete; then KeyboardInterrupt is raised.
+    user guide, "Choosing parameters", has the details.
 
     Parameters
     ----------
@@ -61,12 +60,12 @@ class VotedPerceptronClassifierCV(ProbabilisticClassifier):
         Rules to choose among.
     epochs : float or "auto", default="auto"
         Passes of each fit, of which the best moment is chosen. "auto" begins with 32.
-    coef0, normalize_kernel, class_weight, memory_limit, n_jobs
+    coef0, normalize_kernel, class_weight, memory_limit, n_jobs, verbose
         As in `VotedPerceptronClassifier`. The weights of classes count in the scores as well.
     cv : int, splitter or iterable, default=5
         The folds, as in scikit-learn's searches.
     scoring : str, callable or None, default=None
-        The score to maximise: a scorer of scikit-learn, or its name, that needs no probabilities. None: accuracy.
+        The score to maximise: a scorer of scikit-learn, or its name, of labels or scores. None: accuracy.
     halving : bool, default=True
         Try settings on a part of the training rows first, 500 at least, each time a third of the next.
     max_rows : int or None, default=None
@@ -76,9 +75,7 @@ class VotedPerceptronClassifierCV(ProbabilisticClassifier):
     refit : bool, default=True
         Train the best on all rows at the end. Without it there is no ``best_estimator_``, and no prediction.
     random_state : int, RandomState instance or None, default=None
-        For the shuffle of each fit, and the rows of a part. An int is the ``random_state`` of ``best_estimator_`` too.
-    verbose : int, default=0
-        1 shows progress on standard error.
+        For the shuffle of each fit, the final one included, and the rows of a part.
     resume : str, path-like or None, default=None
         A folder that keeps the result of each fold, from which the same search goes on; needs an int ``random_state``.
 
@@ -91,9 +88,8 @@ class VotedPerceptronClassifierCV(ProbabilisticClassifier):
     best_estimator_ : VotedPerceptronClassifier
         The classifier with them, trained on all rows.
     cv_results_ : dict of arrays
-        One entry for each setting and number of rows that was tried, at its best moment and by its best rule, as in
-        `GridSearchCV`; also "steady_test_score" (averaged with the neighbours'), "iter" (the step of halving) and
-        "n_resources" (the training rows of a fold).
+        As in `GridSearchCV`, one entry for each setting and number of rows that was tried, at its best moment and rule;
+        also "steady_test_score" (averaged with the neighbours'), "iter" and "n_resources" (training rows of a fold).
     n_splits_, n_settings_ : int
         The number of folds, and of settings that were tried, each counted once.
     scores_, moments_ : dict of arrays of shape (n_folds, n_moments), and array of shape (n_moments,)
@@ -108,10 +104,7 @@ class VotedPerceptronClassifierCV(ProbabilisticClassifier):
     >>> from sklearn.datasets import load_iris
     >>> from votron import VotedPerceptronClassifierCV
     >>> X, y = load_iris(return_X_y=True)
-    >>> model = VotedPerceptronClassifierCV(kernels=["poly"], degrees=[1, 2], margins=[0.0, 1.0], random_state=0)
-    >>> model = model.fit(X, y)
-    >>> sorted(model.best_params_)
-    ['degree', 'epochs', 'gamma', 'kernel', 'margin', 'rule']
+    >>> model = VotedPerceptronClassifierCV(gammas=[0.1, 1.0], margins=[0.5], epochs=8, random_state=0).fit(X, y)
     >>> bool(model.best_score_ > 0.95)
     True
     """
@@ -205,7 +198,7 @@ class VotedPerceptronClassifierCV(ProbabilisticClassifier):
         check_two_classes(self.classes_, rows.shape)
         drawn = np.arange(len(kept))
         if self.max_rows is not None and len(kept) > self.max_rows:
-            least = getattr(check_cv(self.cv, labels, classifier=True), "n_splits", 2)
+            least = int(self.cv) if isinstance(self.cv, Integral) else getattr(self.cv, "n_splits", 2)
             order = with_every_class_first(drawn, codes, np.random.RandomState(seed), least)
             drawn = np.sort(order[: self.max_rows])
         return Folds(rows, labels, given, weights, self._splits(labels, drawn, kept, n_given), seed)
@@ -248,17 +241,15 @@ class VotedPerceptronClassifierCV(ProbabilisticClassifier):
         self.n_splits_, self.n_settings_ = len(best.scores), len({trial.setting.key for trial in trials})
         self.scores_ = {rule: best.trial.scores[:, :, j] for j, rule in enumerate(search.rules)}
         self.moments_ = np.array(moments_until(best.trial.setting.epochs))
-        self.stopped_ = search.stopped
-        self.skipped_ = [(setting.params, str(why)) for setting, why in search.skipped]
+        self.stopped_, self.skipped_ = search.stopped, [(each.params, str(why)) for each, why in search.skipped]
 
     def _tell(self) -> None:
         tried = counted(self.n_settings_, "setting")
         if self.stopped_ == "interrupted":
             raise KeyboardInterrupt(f"The search stopped after {tried}; the model is the best of what was tried.")
         if self.stopped_:
-            n_rows = self.cv_results_["n_resources"][self.best_index_]
-            text = f"The time limit of {self.time_limit:g} s ended the search after {tried}, the best of them on "
-            warnings.warn(f"{text}{n_rows:,} training rows a fold.", UserWarning, stacklevel=outside_votron())
+            message = f"The time limit of {self.time_limit:g} s ended the search after {tried}."
+            warnings.warn(message, stacklevel=outside_votron())
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "best_estimator_")
@@ -281,11 +272,6 @@ class VotedPerceptronClassifierCV(ProbabilisticClassifier):
         scorer = get_scorer("accuracy" if self.scoring is None else self.scoring)
         return float(scorer(self, X, y, **({} if sample_weight is None else {"sample_weight": sample_weight})))
 
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
 
 def _results(points: Sequence[Point]) -> Params:
     found: Params = {}
@@ -296,10 +282,8 @@ def _results(points: Sequence[Point]) -> Params:
         found[f"param_{name}"] = np.ma.MaskedArray(values, mask=absent)
     scores = np.array([point.scores for point in points])
     ranks = sorted(point.rank for point in points)
-    times = np.array([point.trial.fit_times for point in points])
     return found | {
-        "mean_fit_time": times.mean(axis=1),
-        "std_fit_time": times.std(axis=1),
+        "mean_fit_time": np.array([point.trial.fit_times.mean() for point in points]),
         "params": [point.params for point in points],
         **{f"split{k}_test_score": column for k, column in enumerate(scores.T)},
         "mean_test_score": scores.mean(axis=1),

@@ -269,7 +269,6 @@ class WinnowClassifier(VotronClassifier):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         # The checks measure accuracy on blobs with two real features; of those, cut into a bit each, too little is left
         # to tell three classes apart.
         tags.classifier_tags.poor_score = True
