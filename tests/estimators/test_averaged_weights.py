@@ -6,7 +6,6 @@ Its engine with both is compared with the textbook in `test_averaged`.
 from __future__ import annotations
 
 import copy
-import pickle
 from itertools import pairwise
 
 import numpy as np
@@ -14,13 +13,13 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
-from paper import paper_averaged, paper_perceptron
-from sklearn.datasets import load_iris, make_classification
+from paper import paper_averaged
+from sklearn.datasets import load_iris
 from strategies import thorough
 from test_averaged import textbook
 
-from votron import certify, load
-from votron.errors import NotRepresentableError, VotronError
+from votron import certify
+from votron.errors import NotRepresentableError
 
 X, Y = load_iris(return_X_y=True)
 WEIGHTS = np.random.default_rng(0).choice([0.0, 0.25, 1.0, 3.0], len(Y))
@@ -39,15 +38,6 @@ def same(one, other):
 
 
 # -- what weights do --------------------------------------------------------------------------------------------------
-
-
-def test_a_mistake_adds_weight_times_the_row():
-    """By hand: (2, 0) is added with weight 1.5, (1, 1) taken away with 0.5; the average counts steps, not weights."""
-    rows, labels = np.array([[2.0, 0.0], [1.0, 1.0]]), np.array([1, 0])
-    fitted = model(fit_intercept=False, shuffle=False, epochs=1).fit(rows, labels, sample_weight=[3.0, 1.0])
-    assert fitted.coef_.tolist() == [[(3.0 + 2.5) / 2, -0.25]]
-    assert fitted.set_params(average=False).coef_.tolist() == [[2.5, -0.5]]
-    assert fitted.n_mistakes_.tolist() == [2]
 
 
 @pytest.mark.parametrize("multiclass", ["ovr", "joint"])
@@ -97,15 +87,6 @@ def test_weight_0_is_the_row_left_out(way, form):
     assert same(with_zeros, without)
     assert with_zeros.n_epochs_ == without.n_epochs_
     assert not same(without, model(**WAYS[way]).fit(form(X)[kept], Y[kept]))
-
-
-def test_threads_and_the_form_of_data_change_nothing():
-    rows, labels = make_classification(3000, 60, n_informative=20, n_classes=8, random_state=0)
-    weights = np.random.default_rng(1).choice([0.1, 1.0, 2.0], 3000)
-    for multiclass in ("ovr", "joint"):
-        params = {"multiclass": multiclass, "margin": {0: 0.1, 3: 0.5}}
-        one = model(n_jobs=1, **params).fit(rows, labels, sample_weight=weights)
-        assert same(model(n_jobs=3, **params).fit(sp.csr_array(rows), labels, sample_weight=weights), one)
 
 
 def test_held_out_rows_count_by_their_weights():
@@ -166,73 +147,17 @@ def test_large_weights_are_remembered():
         fitted.partial_fit(1e120 * X, Y)
 
 
-def test_margins_stay_as_they_were_in_the_first_call():
-    fitted = model(margin={1: 0.5}).partial_fit(X, Y)
-    for margin in ({1: 0.25}, 0.5):
-        with pytest.raises(VotronError, match=r"at every call of partial_fit: \{1: 0.5\}"):
-            fitted.set_params(margin=margin).partial_fit(X, Y)
-
-
-# -- margins by class -------------------------------------------------------------------------------------------------
-
-
-def test_margins_by_class_are_those_of_the_kernel_classifier():
-    """On whole numbers, one against the rest, both make the same mistakes, with weights as without."""
-    rows = np.rint(X * 10)
-    for labels, margin in ((Y, {1: 0.5}), (Y, {0: 0.25, 2: 2.0}), (np.where(Y == 1, "yes", "no"), {"yes": 1.0})):
-        for weights in (None, np.tile([0.5, 1.5], 75)):
-            kernel = {"kernel": "linear", "margin": margin, "epochs": 3, "random_state": 0}
-            voted = paper_perceptron(**kernel).fit(rows, labels, sample_weight=weights)
-            fitted = model(epochs=3, margin=margin, fit_intercept=False).fit(rows, labels, sample_weight=weights)
-            assert fitted.n_mistakes_.tolist() == voted.n_mistakes_.tolist()
-            np.testing.assert_allclose(fitted._trainer.last()[0], voted.dual_coef_ @ voted.support_vectors_)
-
-
-# -- what knows of them -----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("sparse", [False, True])
-def test_files_and_compact_models(sparse, tmp_path):
-    fitted = model(class_weight={0: 2, 1: 0.5}, margin={2: 0.25}).fit(X, Y, sample_weight=WEIGHTS)
-    if sparse:
-        fitted.sparsify()
-    fitted.save(tmp_path / "weighted.votron")
-    found = load(tmp_path / "weighted.votron")
-    assert found.get_params() == fitted.get_params()
-    assert np.array_equal(found.decision_function(X), fitted.decision_function(X))
-    with pytest.raises(VotronError, match="rows of weight 0"):
-        certify(found, X, Y)
-    more = {"sample_weight": np.full(150, 5.0)}
-    again = pickle.loads(pickle.dumps(found))
-    assert same(found.partial_fit(X, Y, **more), again.partial_fit(X, Y, **more))
-    assert same(found, fitted.partial_fit(X, Y, **more))
-    assert found._trainer.largest_weight == fitted._trainer.largest_weight == 10.0
-    compact = fitted.compact()
-    assert np.array_equal(compact.predict(X), fitted.predict(X))
-
-
 # -- certificates -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("multiclass", ["ovr", "joint"])
 def test_the_certificate_claims_what_holds_with_weights(multiclass):
-    for rows, labels in ((X[:100], Y[:100]), (X, Y)):
-        plain = certify(model(multiclass=multiclass, epochs=1).fit(rows, labels), rows, labels)
-        assert not any(a.name in ("unweighted", "weights fixed") for b in plain.bounds for a in b.assumptions)
-        weights = np.where(np.arange(len(labels)) % 3, 0.5, 4.0)
-        fitted = model(multiclass=multiclass, epochs=1).fit(rows, labels, sample_weight=weights)
-        found = certify(fitted, rows, labels)
-        refused = {b.name for b in found.bounds if any(a.name == "unweighted" and not a.holds for a in b.assumptions)}
-        assert {"Block & Novikoff", "Freund & Schapire, cor. 1"} <= refused
-        claimed = {
-            b.name for b in found.bounds if any(a.name == "weights fixed" and a.holds is None for a in b.assumptions)
-        }
-        assert "Graepel et al. (7)" in claimed
-        assert not refused & claimed
-        assert "PAC margin" not in refused | claimed
-        assert not any(b.applies for b in found.bounds if b.name in refused)
-        same_data = {a.holds for b in found.bounds for a in b.assumptions if a.name == "same data"}
-        assert same_data <= {None}  # the weights of rows are not kept, so that training cannot be repeated
+    fitted = model(multiclass=multiclass, epochs=1).fit(X, Y, sample_weight=np.where(np.arange(150) % 3, 0.5, 4.0))
+    found = certify(fitted, X, Y)
+    holds = {(b.name, a.name): a.holds for b in found.bounds for a in b.assumptions}
+    assert holds["Block & Novikoff", "unweighted"] is False
+    assert holds["Freund & Schapire, cor. 1", "unweighted"] is False
+    assert holds["Graepel et al. (7)", "weights fixed"] is None
 
 
 def test_certificates_know_weights_of_classes():

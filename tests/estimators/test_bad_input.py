@@ -49,67 +49,37 @@ def test_nothing_can_be_learnt():
     refused_by_fit({"kernel": "precomputed"}, K * 0, y, "PrecomputedKernel()", *words)
 
 
-def test_rows_to_predict():
-    fitted = paper_perceptron(random_state=0).fit(X, y)
-    for ask in (fitted.predict, fitted.decision_function, fitted.staged_decision_function):
-        for data, words in (
-            (X[:, :2], "X has 2 features, but VotedPerceptronClassifier is expecting 3 features as input."),
-            (changed(X, (0, 0, np.nan)), "Input X contains NaN."),
-            (changed(X, (0, 0, -np.inf)), "Input X contains infinity"),
-            (X[0], "Expected 2D array, got 1D array instead"),
-            (X[:0], "Found array with 0 sample(s)"),
-        ):
-            assert words in str(refusal(fitted, lambda _, ask=ask, data=data: ask(data)))
-    assert "score" in dir(fitted)
-    given = paper_perceptron(kernel="precomputed").fit(K, y)
-    assert "X has 5 features, but" in str(refusal(given, lambda m: m.predict(K[:, :5])))
-    named = paper_perceptron().fit(pd.DataFrame(X, columns=list("abc")), y)
-    words = "feature names should match those that were passed during fit"
-    assert words in str(refusal(named, lambda m: m.predict(pd.DataFrame(X, columns=list("abd")))))
-
-
 # -- rules and moments ------------------------------------------------------------------------------------------------
 
 
 def test_unknown_rules():
     fitted = paper_perceptron(random_state=0).fit(X, y)
-    words = "The 'rule' parameter of VotedPerceptronClassifier must be a str among {", "Got 'best' instead."
-    assert_clear(refusal(fitted, lambda m: m.with_rule("best")), *words)
-    assert_clear(refusal(fitted, lambda m: m.with_rule("last", "yes")), "'normalize_vectors'", "Got 'yes' instead.")
+    assert_clear(refusal(fitted, lambda m: m.with_rule("best")), "'rule'", "'best'")
+    assert_clear(refusal(fitted, lambda m: m.with_rule("last", "yes")), "'normalize_vectors'", "'yes'")
     fitted.set_params(rule="best")
-    error = refusal(fitted, lambda m: m.predict(X))
-    assert error.parameter == "rule"
-    assert_clear(error, *words)
-    assert fitted.set_params(rule="last").predict(X).shape == (20,)
-    for rules in (["best"], ["vote", ("best", True)], [("last",)], [("last", True, 1)], [3], [None], "best"):
-        error = refusal(fitted, lambda m, rules=rules: m.staged_decision_function(X, rules=rules))
-        assert_clear(
-            error, "The 'rules' must be among 'vote', 'average', 'last', 'random', 'pocket', 'holdout'", "Got "
-        )
+    assert refusal(fitted, lambda m: m.predict(X)).parameter == "rule"
+    for rules in (["best"], ["vote", ("best", True)], [("last",)], [3], "best"):
+        assert_clear(refusal(fitted, lambda m, rules=rules: m.staged_decision_function(X, rules=rules)), "'rules'")
 
 
 def test_holdout_without_data():
     fitted = paper_perceptron(random_state=0).fit(X, y)
-    words = "The rule 'holdout' needs held-out data", "X_val and y_val", "fit with"
-    assert_clear(refusal(fitted, lambda m: m.with_rule("holdout")), *words)
-    assert_clear(refusal(fitted, lambda m: list(m.staged_decision_function(X, rules=["holdout"]))), *words)
-    assert_clear(refusal(fitted.set_params(rule="holdout"), lambda m: m.predict(X)), *words)
+    for ask in (
+        lambda m: m.with_rule("holdout"),
+        lambda m: list(m.staged_decision_function(X, rules=["holdout"])),
+        lambda m: m.set_params(rule="holdout").predict(X),
+    ):
+        with pytest.raises(VotronError, match="needs held-out data"):
+            ask(fitted)
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (
-            {"rule": "last", "X_val": X, "y_val": y},
-            "are for the rules 'holdout' and 'auto' only. Got the rule 'last' instead.",
-        ),
-        ({"rule": "holdout", "X_val": X}, "X_val and y_val go together. Got X_val alone instead."),
-        ({"rule": "holdout", "y_val": y}, "X_val and y_val go together. Got y_val alone instead."),
-        ({"rule": "holdout", "X_val": X, "y_val": y[:-1]}, "inconsistent numbers of samples: [20, 19]"),
+        ({"rule": "last", "X_val": X, "y_val": y}, "'last'"),
+        ({"rule": "holdout", "X_val": X}, "X_val alone"),
         ({"rule": "holdout", "X_val": X[:, :2], "y_val": y}, "X has 2 features, but"),
-        ({"rule": "holdout", "X_val": X, "y_val": y + 5}, "must be among the classes [0, 1]"),
         ({"rule": "holdout", "X_val": X, "y_val": y + 5}, "Got 5 instead."),
-        ({"rule": "holdout", "X_val": X[:0], "y_val": y[:0]}, "Found array with 0 sample(s)"),
     ],
 )
 def test_held_out_data(arguments, words):
@@ -117,19 +87,17 @@ def test_held_out_data(arguments, words):
     assert words in str(refusal(fitted, lambda m: m.with_rule(**arguments)))
 
 
-@pytest.mark.parametrize("moment", [0, 0.01, 10.1, -1, np.nan, np.inf])
+@pytest.mark.parametrize("moment", [0, 10.1, np.nan])
 def test_moments_outside_training(moment):
     fitted = paper_perceptron(random_state=0).fit(X, y)
     error = refusal(fitted, lambda m: m.staged_decision_function(X, at=[1, moment]))
-    assert_clear(
-        error, "The moments 'at' must lie within training", "10 epochs of 20 examples", f"Got {moment!r} instead."
-    )
+    assert_clear(error, "'at'", f"Got {moment!r} instead.")
 
 
 # -- precomputed kernels ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kernel", ["precomputed", PrecomputedKernel(), NormalizedKernel(PrecomputedKernel())])
+@pytest.mark.parametrize("kernel", ["precomputed", NormalizedKernel(PrecomputedKernel())])
 def test_precomputed_matrices(kernel):
     kernel = {"kernel": kernel}
     words = "With kernel='precomputed' X must be a square matrix", "Got shape (20, 5) instead."
@@ -182,7 +150,6 @@ def test_conjunctions_are_of_booleans():
         refused_by_fit({"kernel": "conjunction"}, data, y, *words, f"Got values {values}")
     fitted = paper_perceptron(kernel="conjunction").fit(np.eye(20), y)
     assert_clear(refusal(fitted, lambda m: m.predict(np.eye(20) / 2)), *words, "Got values from 0 to 0.5")
-    assert_clear(refusal(fitted, lambda m: m.partial_fit(np.eye(20) * 3, y)), *words, "Got values from 0 to 3")
     refused_by_fit({"kernel": "conjunction"}, np.ones((20, 1100)), y, "1023 ones", kind=NotRepresentableError)
 
 
@@ -194,15 +161,6 @@ def test_kernel_values_that_are_too_large(form):
     words = "NormalizedKernel(base=PolynomialKernel(degree=200, gamma=1.0, coef0=1.0))", "largest float64"
     parameters = {"degree": 200, "gamma": 1.0, "normalize_kernel": True}
     refused_by_fit(parameters, data, LABELS, *words, kind=NotRepresentableError)
-    nearly = paper_perceptron(
-        kernel="poly", margin=0.0, degree=42, gamma=1.0, random_state=0
-    )  # values fit, sums of them need not
-    try:
-        nearly.fit(data, LABELS)
-    except NotRepresentableError as error:
-        assert_clear(error, "PolynomialKernel(degree=42", "largest float64")
-    else:
-        assert np.isfinite(nearly.decision_function(data)).all()
 
 
 @pytest.mark.parametrize("normalize", [False, True])
@@ -212,10 +170,6 @@ def test_rows_to_predict_that_are_too_large(normalize):
         error = refusal(fitted, lambda m, rule=rule: m.with_rule(rule).predict(X * 1e80))
         assert isinstance(error, NotRepresentableError)
         assert_clear(error, "PolynomialKernel(degree=6", "largest float64", "scale the data")
-
-
-def words(A, B):
-    return [["a"] * len(B)] * len(A)
 
 
 def test_functions_that_fail():
@@ -247,18 +201,15 @@ def test_functions_that_fail():
 # -- partial_fit ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kernel", ["poly", "rbf"])
 @pytest.mark.parametrize("gamma", ["scale", "auto"])
-def test_batches_cannot_tell_what_gamma_is(kernel, gamma):
-    model = paper_perceptron(kernel=kernel, gamma=gamma)
-    error = refusal(model, lambda m: m.partial_fit(X, y))
+def test_batches_cannot_tell_what_gamma_is(gamma):
+    error = refusal(paper_perceptron(gamma=gamma), lambda m: m.partial_fit(X, y))
     assert isinstance(error, AttributeError)
-    words = "The 'gamma' parameter of VotedPerceptronClassifier must be a number for partial_fit"
-    assert_clear(error.__cause__, words, f"Got {gamma!r} instead.")
+    assert_clear(error.__cause__, "'gamma'", f"Got {gamma!r} instead.")
 
 
-@pytest.mark.parametrize("kernel", ["precomputed", PrecomputedKernel(), NormalizedKernel(PrecomputedKernel())])
+@pytest.mark.parametrize("kernel", ["precomputed", NormalizedKernel(PrecomputedKernel())])
 def test_batches_have_no_precomputed_kernel(kernel):
     error = refusal(paper_perceptron(kernel=kernel), lambda m: m.partial_fit(K, y))
     assert isinstance(error, AttributeError)
-    assert_clear(error.__cause__, "VotedPerceptronClassifier has no partial_fit with kernel='precomputed', since rows")
+    assert_clear(error.__cause__, "kernel='precomputed'")

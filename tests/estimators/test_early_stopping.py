@@ -4,16 +4,13 @@ import signal
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from paper import paper_perceptron
-from sklearn.base import clone
 from sklearn.datasets import load_digits, make_classification
 from sklearn.metrics.pairwise import polynomial_kernel
 from sklearn.utils import check_random_state
 
 from votron import VotedPerceptronClassifier, VotronError, certify, load, save
 from votron.estimators._training import TrainingData, presentation
-from votron.rules import RULES
 
 DIGITS = load_digits(return_X_y=True)
 NOISY = make_classification(240, 6, n_informative=4, flip_y=0.3, random_state=1)
@@ -77,47 +74,19 @@ def test_passes_after_convergence_count_as_if_they_were_run():
     assert (found.record_.n_steps, found.rule_, found.validation_scores_) == (steps, chosen, scores)
 
 
-def test_kinds_of_rows_make_no_difference():
-    X, y = DIGITS[0][:200], DIGITS[1][:200]
-    dense = model(early_stopping=True, rule="auto", gamma=1.0).fit(X, y)
-    sparse = model(early_stopping=True, rule="auto", gamma=1.0).fit(sp.csr_matrix(X), y)
-    assert dense.record_.equals(sparse.record_)
-    assert dense.rule_ == sparse.rule_
-    K = polynomial_kernel(X, degree=3, gamma=1.0)
-    given = model(early_stopping=True, rule="auto", kernel="precomputed").fit(K, y)
-    assert given.record_.n_steps == dense.record_.n_steps
-    assert np.array_equal(given.predict(K), dense.predict(X))
-
-
-@pytest.mark.parametrize("rule", [*RULES, "auto"])
+@pytest.mark.parametrize("rule", ["vote", "holdout", "auto"])
 def test_files_compact_models_and_copies(tmp_path, rule):
     X, y = DIGITS[0][:200], DIGITS[1][:200]
     found = model(early_stopping=True, rule=rule, gamma=1.0).fit(X, y)
     save(found, tmp_path / "model.votron")
     opened = load(tmp_path / "model.votron")
     assert opened.rule_ == found.rule_
-    assert (opened.validation_moments_, opened.validation_scores_) == (
-        found.validation_moments_,
-        found.validation_scores_,
-    )
+    assert opened.validation_scores_ == found.validation_scores_
     assert np.array_equal(opened.decision_function(X), found.decision_function(X))
     small = found.compact()
     assert np.array_equal(small.predict(X), found.predict(X))
     assert small.rule_ == found.rule_
-    assert found.rule == rule
-    assert clone(found).fit(X, y).record_.equals(found.record_)
     assert not hasattr(found.set_params(early_stopping=False, rule="vote").fit(X, y), "validation_scores_")
-
-
-def test_learning_on_goes_on_from_the_best_moment():
-    X, y = DIGITS[0][:300].astype(np.uint8), DIGITS[1][:300]
-    found = model(early_stopping=True, rule="auto", gamma=1.0).fit(X[:200], y[:200])
-    steps, rule, mistakes = found.record_.n_steps, found.rule_, len(found.record_)
-    found.partial_fit(X[200:], y[200:])
-    assert found.record_.n_steps == steps + 100
-    assert found.rule_ == rule
-    assert len(found.record_) > mistakes
-    assert np.array_equal(found.with_rule(rule).predict(X), found.predict(X))
 
 
 def test_a_rule_is_chosen_without_early_stopping_too():
@@ -133,8 +102,6 @@ def test_a_rule_is_chosen_without_early_stopping_too():
     chosen = trained.with_rule("auto", X_val=X[1::2], y_val=y[1::2])
     scores = {rule: trained.with_rule(rule).score(X[1::2], y[1::2]) for rule in found.AUTO_RULES}
     assert chosen.rule_ == max(scores, key=scores.get)
-    with pytest.raises(VotronError, match="The rule 'auto' needs held-out data"):
-        trained.with_rule("auto")
     streamed = model(rule="auto", gamma=1.0).partial_fit(X, y)
     with pytest.raises(VotronError, match="The rule 'auto' needs held-out data"):
         streamed.predict(X)
@@ -193,13 +160,6 @@ def test_ctrl_c_leaves_the_best_so_far():
     assert found.n_epochs_ < 40
     assert found.record_.n_steps <= found.n_epochs_ * found.record_.n_examples
     assert max(found.validation_scores_) == found.score(X[parts(X, y)[1]], y[parts(X, y)[1]])
-
-
-def test_it_is_no_failure_to_converge():
-    X, y = NOISY
-    found = model(early_stopping=True, epochs=None, kernel="rbf").fit(X, y)  # no ConvergenceWarning
-    assert found.n_epochs_ < found.MAX_EPOCHS
-    assert model(early_stopping=True, epochs=None, kernel="rbf", n_jobs=2).fit(X, y).record_.equals(found.record_)
 
 
 @pytest.mark.parametrize(

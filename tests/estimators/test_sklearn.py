@@ -3,25 +3,19 @@
 Run as a script it runs the one check that scikit-learn leaves out unless SCIPY_ARRAY_API is set when Python starts.
 """
 
-import io
 import os
 import pickle
 import subprocess
 import sys
 
-import joblib
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_digits, load_iris
 from sklearn.metrics.pairwise import polynomial_kernel
 from sklearn.model_selection import GridSearchCV, cross_val_score
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import check_estimator, estimator_checks_generator
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from votron import (
     AveragedPerceptronClassifier,
@@ -41,51 +35,6 @@ def quadratic(A, B):
     """A kernel as users write one."""
     dots = A @ B.T
     return ((dots.toarray() if sp.issparse(dots) else dots) + 1.0) ** 2
-
-
-class OnBits(ClassifierMixin, BaseEstimator):
-    """The conjunction kernel takes 0/1 data only, and the checks have real numbers: each is cut into eight bits first.
-
-    That is what a Pipeline is for, but a Pipeline fits its steps in place, and fails two of the checks for it
-    (check_estimators_overwrite_params, check_dont_overwrite_parameters) with scikit-learn's own estimators too.
-    """
-
-    def __init__(self, rule="vote", normalize_vectors=False, random_state=None):
-        self.rule = rule
-        self.normalize_vectors = normalize_vectors
-        self.random_state = random_state
-
-    def fit(self, X, y):
-        X, y = validate_data(self, X, y)
-        self.model_ = VotedPerceptronClassifier(
-            kernel="conjunction",
-            rule=self.rule,
-            normalize_vectors=self.normalize_vectors,
-            random_state=self.random_state,
-        ).fit(self._bits(X), y)
-        self.classes_ = self.model_.classes_
-        return self
-
-    def partial_fit(self, X, y, classes=None):
-        first = not hasattr(self, "model_")
-        X, y = validate_data(self, X, y, reset=first)
-        if first:
-            self.model_ = VotedPerceptronClassifier(kernel="conjunction", rule=self.rule)
-        self.model_.partial_fit(self._bits(X), y, classes)
-        self.classes_ = self.model_.classes_
-        return self
-
-    def decision_function(self, X):
-        check_is_fitted(self)
-        return self.model_.decision_function(self._bits(validate_data(self, X, reset=False)))
-
-    def predict(self, X):
-        check_is_fitted(self)
-        return self.model_.predict(self._bits(validate_data(self, X, reset=False)))
-
-    @staticmethod
-    def _bits(X):
-        return (X[:, :, None] > np.linspace(-1.75, 1.75, 8)).reshape(len(X), -1)
 
 
 KERNELS = {
@@ -121,15 +70,10 @@ def estimators():
     for rule in RULES:
         for name, parameters in KERNELS.items():
             yield f"{name} - {rule}", VotedPerceptronClassifier(rule=rule, **parameters)
-        yield f"conjunction - {rule}", OnBits(rule)
-        yield (
-            f"poly - {rule}, normalised",
-            VotedPerceptronClassifier(kernel="poly", rule=rule, normalize_vectors=True),
-        )
+        yield f"{rule}, normalised", VotedPerceptronClassifier(kernel="poly", rule=rule, normalize_vectors=True)
     for name, parameters in VARIANTS.items():
         yield name, VotedPerceptronClassifier(**parameters)
     yield "poly, gamma=0.5 - pocket", VotedPerceptronClassifier(kernel="poly", gamma=0.5, rule="pocket")
-    yield "conjunction - normalised", OnBits(normalize_vectors=True)
     yield "margin", VotedPerceptronClassifier(margin=0.5)
     yield "early stopping", VotedPerceptronClassifier(early_stopping=True)
     yield "early stopping - auto", VotedPerceptronClassifier(early_stopping=True, rule="auto", gamma=0.5)
@@ -257,15 +201,6 @@ def digits():
     return X[:400].astype(np.uint8), y[:400]
 
 
-def test_pipeline(iris):
-    X, y = iris
-    pipe = make_pipeline(StandardScaler(), VotedPerceptronClassifier(random_state=0)).fit(X[:100], y[:100])
-    scaled = StandardScaler().fit(X[:100])
-    alone = VotedPerceptronClassifier(random_state=0).fit(scaled.transform(X[:100]), y[:100])
-    assert np.array_equal(pipe.decision_function(X[100:]), alone.decision_function(scaled.transform(X[100:])))
-    assert pipe.score(X[100:], y[100:]) > 0.9
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("n_jobs", [None, 2])
 def test_grid_search(iris, n_jobs):
@@ -287,25 +222,13 @@ def test_cross_validation_cuts_precomputed_matrices_both_ways(iris):
         cross_val_score(given, X, y, error_score="raise")
 
 
-def through_pickle(model):
-    return pickle.loads(pickle.dumps(model))
-
-
-def through_joblib(model):
-    file = io.BytesIO()
-    joblib.dump(model, file)
-    file.seek(0)
-    return joblib.load(file)
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("copied", [through_pickle, through_joblib])
 @pytest.mark.parametrize("kernel", ["poly", "linear", "rbf", "precomputed", quadratic])
-def test_a_stored_model_predicts_the_same(digits, copied, kernel):
+def test_a_pickled_model_predicts_the_same(digits, kernel):
     X, y = digits
     A = polynomial_kernel(X, degree=2) if kernel == "precomputed" else X
     model = VotedPerceptronClassifier(kernel=kernel, rule="holdout", epochs=2, random_state=0).fit(A, y)
-    other = copied(model)
+    other = pickle.loads(pickle.dumps(model))
     assert other.record_.equals(model.record_)
     for rule in RULES:
         for normalized in (False, True):
@@ -313,18 +236,15 @@ def test_a_stored_model_predicts_the_same(digits, copied, kernel):
             assert np.array_equal(other.with_rule(rule, normalized).decision_function(A), scores)
 
 
-@pytest.mark.parametrize("copied", [through_pickle, through_joblib])
-def test_a_stored_model_learns_on(digits, copied):
+def test_a_pickled_model_learns_on(digits):
     X, y = digits
     model = VotedPerceptronClassifier(gamma=1.0, random_state=0).partial_fit(X[:150], y[:150], classes=range(10))
-    other = copied(model)
+    other = pickle.loads(pickle.dumps(model))
     for part in (slice(150, 151), slice(151, 400)):
         model.partial_fit(X[part], y[part])
         other.partial_fit(X[part], y[part])
     assert other.record_.equals(model.record_)
     assert np.array_equal(other.decision_function(X), model.decision_function(X))
-    whole = VotedPerceptronClassifier(gamma=1.0, epochs=1, shuffle=False).fit(X, y)
-    assert whole.record_.equals(model.record_)
 
 
 @pytest.mark.parametrize("gamma", ["scale", "auto"])

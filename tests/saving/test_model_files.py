@@ -82,7 +82,7 @@ def test_the_record_and_the_history_are_the_same(name, tmp_path):
 
 @pytest.mark.parametrize("mmap", [True, False])
 @pytest.mark.parametrize(
-    "name", ["voted stream", "averaged", "averaged two", "averaged sparse", "averaged joint", "winnow", "bayes"]
+    "name", ["voted stream", "averaged", "averaged weights", "averaged sparse", "averaged joint", "winnow", "bayes"]
 )
 def test_models_go_on_learning_from_a_file(name, mmap, tmp_path):
     model, X = CLASSIFIERS[name]
