@@ -88,7 +88,7 @@ def classifier_from(state: AnyClassifier, tensors: Tensors) -> Estimator:
         found = msgspec.convert(state.history, TrainingHistory, from_attributes=True)
         if found.chosen_rule not in (None, *RULES):
             raise ModelFileError("its history has a rule that is not known.")
-        model.history_ = dataclasses.replace(found, from_file=True)
+        model._set_history(dataclasses.replace(found, from_file=True))
     elif state.cls is not CompactClassifier:
         raise ModelFileError("its classifier has no history.")
     state.build(model, tensors)
@@ -148,12 +148,10 @@ class Voted(Classifier, tag="VotedPerceptronClassifier"):
         return {"vectors": _vectors_state(model._vectors, tensors)}
 
     def build(self, model: VotedPerceptronClassifier, tensors: Tensors) -> None:
-        history = model.history_
-        vectors = self.vectors.build(tensors, model._n_vectors, self.n_features, history.n_numbered)
+        vectors = self.vectors.build(tensors, model._n_vectors, self.n_features, model.history_.n_numbered)
         model.kernel_ = vectors.kernel
         model._keep(vectors.support_rows, vectors.record, vectors.seed)
         model._vectors = vectors
-        model._set_history(history)
 
 
 class ExpansionState(State, tag="expansion", tag_field="form"):
@@ -203,7 +201,6 @@ class KernelAdatron(Classifier, tag="KernelAdatronClassifier"):
         if len(self.separable) != n:
             raise ModelFileError(f"its 'separable' must have {n} values.")
         model.separable_ = np.array(self.separable, dtype=object)
-        model.converged_ = bool(model.history_.converged)
 
 
 class Averaged(Classifier, tag="AveragedPerceptronClassifier"):
@@ -247,7 +244,6 @@ class Averaged(Classifier, tag="AveragedPerceptronClassifier"):
             thin=self.thin,
         )
         model._keep(trainer)
-        model._set_history(model.history_)
 
 
 def _is_thin(*matrices: Floats) -> bool:
@@ -277,10 +273,9 @@ class Winnow(Classifier, tag="WinnowClassifier"):
         )
         trainer.n_features, trainer.time = self.n_features, self.time
         trainer.weights = tensors.take("weights", "f8", (n, width), least=0)
-        trainer.promotions = tensors.take("promotions", "i8", (n,), least=0)
-        trainer.demotions = tensors.take("demotions", "i8", (n,), least=0)
+        for name in ("promotions", "demotions"):
+            setattr(trainer, name, tensors.take(name, "i8", (n,), least=0))
         model._keep(trainer)
-        model._set_history(model.history_)
 
 
 _BAYES = ("feature_count_", "class_count_", "feature_log_prob_", "class_log_prior_")

@@ -25,7 +25,7 @@ from votron.estimators.pipelines import ClassifierPipeline
 from votron.saving.classifiers import AnyClassifier, classifier_from, classifier_state
 from votron.saving.container import Content, Source, called, decoded, packed, read_content
 from votron.saving.parts import State, strict
-from votron.saving.steps import Named, named_from, named_states
+from votron.saving.steps import Named, named_states
 from votron.saving.tensors import Tensors, plain
 from votron.theory import Certificate
 
@@ -161,9 +161,10 @@ def load_with_manifest(path: Source, *, name: str | None = None) -> tuple[Estima
 def _model_of(content: Content, name: str) -> Estimator:
     with _naming(name):
         stored, tensors = _stored(content), Tensors(content.arrays, content.n_bytes)
-        steps = named_from(stored.steps, tensors.at("steps")) if stored.steps else []
-        if stored.last in {step for step, _ in steps}:
+        names = [*(each.name for each in stored.steps), stored.last]
+        if len(set(names)) < len(names):
             raise ModelFileError("the steps of its pipeline must have different names.")
+        steps = [(each.name, each.step.build(tensors.at(f"steps.{i}"))) for i, each in enumerate(stored.steps)]
         model = classifier_from(stored.model, tensors.at("model"))
         tensors.none_left()
     return model if stored.last is None else ClassifierPipeline([*steps, (stored.last, model)])
@@ -194,8 +195,6 @@ class Manifest:
 
     Attributes
     ----------
-    format : int
-        The version of the file format.
     votron : str
         The version of Votron that wrote the file.
     provenance : dict
@@ -208,7 +207,6 @@ class Manifest:
         Size of the file.
     """
 
-    format: int
     votron: str
     provenance: Params
     certificate: Certificate | None
@@ -240,4 +238,4 @@ def _manifest_of(content: Content, name: str) -> Manifest:
         stored = _stored(content)
         found = stored.certificate
         certificate = None if found is None else msgspec.convert(found, Certificate, from_attributes=True)
-    return Manifest(stored.format, stored.votron, stored.provenance, certificate, content.sha256, content.n_bytes)
+    return Manifest(stored.votron, stored.provenance, certificate, content.sha256, content.n_bytes)

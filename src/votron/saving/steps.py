@@ -99,9 +99,8 @@ def _check_texts(step: Estimator, tensors: Tensors | None = None) -> None:
     odd = [name for name, safe in _SAFE.items() if getattr(step, name) not in safe]
     odd += ["dtype"] * (step.dtype is not type(step)().dtype)
     odd += ["stop_words"] * (not all(isinstance(word, str) for word in words))
-    odd += ["ngram_range"] * (
-        not (type(shortest) is type(longest) is int and 1 <= shortest <= longest <= _LONGEST_NGRAM)
-    )
+    if not (type(shortest) is type(longest) is int and 1 <= shortest <= longest <= _LONGEST_NGRAM):
+        odd.append("ngram_range")
     if isinstance(step, HashingVectorizer) and step.n_features >= WIDEST:
         odd.append("n_features")
     if odd:
@@ -243,9 +242,3 @@ def named_states(steps: list[tuple[str, Estimator]], tensors: Tensors) -> list[N
     """Return the states of the steps of a pipeline, without "passthrough"."""
     working = [(name, step) for name, step in steps if step is not None and not isinstance(step, str)]
     return [Named(name=name, step=step_state(each, tensors.at(str(i)))) for i, (name, each) in enumerate(working)]
-
-
-def named_from(steps: list[Named], tensors: Tensors) -> list[tuple[str, Estimator]]:
-    if not steps or len({each.name for each in steps}) < len(steps):
-        raise ModelFileError("the steps of its pipeline must have different names.")
-    return [(each.name, each.step.build(tensors.at(str(i)))) for i, each in enumerate(steps)]
