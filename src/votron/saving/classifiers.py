@@ -39,8 +39,6 @@ _VALIDATION = ("validation_moments_", "validation_scores_")
 
 
 class Classifier(State, tag_field="class"):
-    """A classifier."""
-
     cls: ClassVar[type[VotronClassifier]]
     params: Params
     n_features: Positive
@@ -181,13 +179,12 @@ def _expansion_state(form: Expansion, tensors: Tensors) -> ExpansionState:
 class KernelAdatron(Classifier, tag="KernelAdatronClassifier"):
     cls: ClassVar[type[VotronClassifier]] = KernelAdatronClassifier
     expansion: ExpansionState
-    separable: list[bool | None]
 
     @staticmethod
     def learnt(model: KernelAdatronClassifier, tensors: Tensors) -> Fields:
         tensors.put_all(model, "n_support_", "norm_", "margin_", "best_margin_")
-        separable = [None if each is None else bool(each) for each in model.separable_]
-        return {"expansion": _expansion_state(model._expansion(), tensors), "separable": separable}
+        tensors.put("separable", np.array([-1 if each is None else each for each in model.separable_], dtype=np.int8))
+        return {"expansion": _expansion_state(model._expansion(), tensors)}
 
     def build(self, model: KernelAdatronClassifier, tensors: Tensors) -> None:
         n = model._n_vectors
@@ -198,9 +195,8 @@ class KernelAdatron(Classifier, tag="KernelAdatronClassifier"):
         model.n_support_ = tensors.take("n_support_", "i8", (n,), least=0)
         for name in ("norm_", "margin_", "best_margin_"):
             setattr(model, name, tensors.take(name, "f8", (n,), finite=name == "norm_"))
-        if len(self.separable) != n:
-            raise ModelFileError(f"its 'separable' must have {n} values.")
-        model.separable_ = np.array(self.separable, dtype=object)
+        separable = tensors.take("separable", "i1", (n,), least=-1).tolist()
+        model.separable_ = np.array([None if each < 0 else each > 0 for each in separable], dtype=object)
 
 
 class Averaged(Classifier, tag="AveragedPerceptronClassifier"):

@@ -169,19 +169,15 @@ def _layout(header: bytes) -> tuple[bytes | None, _Layout, int]:
     """Return the manifest, if there is one, the layout of the arrays, and their total size."""
     entries = decoded(header, dict[str, msgspec.Raw], "header")
     metadata = decoded(bytes(entries.pop("__metadata__", b"{}")), dict[str, str], "header")
-    found, spans = {}, []
-    for key, raw in entries.items():
-        entry = decoded(bytes(raw), _Entry, "header")
+    known = {key: decoded(bytes(raw), _Entry, "header") for key, raw in entries.items()}
+    found, at = {}, 0
+    for key, entry in sorted(known.items(), key=lambda item: item[1].data_offsets):
         begin, end = entry.data_offsets
         if end - begin != math.prod(entry.shape) * np.dtype(_TYPES[entry.dtype]).itemsize:
             raise ModelFileError("its header gives an array another size than its shape.")
-        found[key] = _TYPES[entry.dtype], entry.shape, begin
-        spans.append((begin, end))
-    at = 0
-    for begin, end in sorted(spans):
         if begin != at:
             raise ModelFileError("its arrays overlap, or leave gaps.")
-        at = end
+        found[key], at = (_TYPES[entry.dtype], entry.shape, begin), end
     manifest = metadata.get("votron")
     return None if manifest is None else manifest.encode(), found, at
 

@@ -30,7 +30,6 @@ from votron.saving.tensors import Tensors, plain
 from votron.theory import Certificate
 
 FORMAT = 1
-_LONGEST_REASON = 400
 
 
 class _Version(msgspec.Struct):
@@ -186,7 +185,7 @@ def _naming(name: str) -> Iterator[None]:
         yield
     except (ValueError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         text = " ".join(str(error).split()).rstrip(".")
-        raise ModelFileError(f"The model file {name} cannot be opened: {text[:_LONGEST_REASON]}.") from None
+        raise ModelFileError(f"The model file {name} cannot be opened: {text[:400]}.") from None
 
 
 @dataclass(frozen=True)

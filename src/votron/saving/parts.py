@@ -23,7 +23,6 @@ from votron.saving.tensors import WIDEST, Scalar, Tensors, plain
 Fields = dict[str, Any]
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**62)]
 _DEEPEST = 8
-"""Kernels that may be nested."""
 _MOST_THREADS = 4096
 
 
@@ -55,8 +54,6 @@ def is_a(value: object, kind: type) -> bool:
 
 
 class KernelState(State):
-    """A kernel: its name, and the fields of its dataclass."""
-
     name: str
     fields: dict[str, bool | int | float | str | KernelState]
 

@@ -26,7 +26,6 @@ from votron.tables.encoder import KINDS
 Positive = Annotated[int, msgspec.Meta(ge=1, le=2**48)]
 _A_WORD = 120
 """Bytes of a vocabulary's entry, besides the word."""
-_LONGEST_NGRAM = 20
 _SAFE = {
     "input": ("content",),
     "encoding": ("utf-8",),
@@ -99,7 +98,7 @@ def _check_texts(step: Estimator, tensors: Tensors | None = None) -> None:
     odd = [name for name, safe in _SAFE.items() if getattr(step, name) not in safe]
     odd += ["dtype"] * (step.dtype is not type(step)().dtype)
     odd += ["stop_words"] * (not all(isinstance(word, str) for word in words))
-    if not (type(shortest) is type(longest) is int and 1 <= shortest <= longest <= _LONGEST_NGRAM):
+    if not (type(shortest) is type(longest) is int and 1 <= shortest <= longest <= 20):
         odd.append("ngram_range")
     if isinstance(step, HashingVectorizer) and step.n_features >= WIDEST:
         odd.append("n_features")
@@ -145,8 +144,6 @@ _LEFT_OUT = ("dtype", "vocabulary", "missing_values")
 
 
 class Transformer(State, tag_field="kind"):
-    """A step of one of the classes above."""
-
     name: Literal[tuple(_CLASSES)]  # type: ignore[valid-type]
     params: Params
     n_features: Positive | None
