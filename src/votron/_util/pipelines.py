@@ -27,7 +27,8 @@ def weighs_classes(classifier: Estimator, provenance: Mapping[str, object]) -> b
     by_class = getattr(classifier, "class_weight", None) is not None
     uneven = isinstance(getattr(classifier, "margin", None), dict)
     kept = getattr(getattr(classifier, "record_", None), "weight", None)  # what a model keeps of weights given to fit
-    return by_class or uneven or kept is not None or bool(provenance.get("sample_weight"))
+    typed = "--class-weight" in str(provenance.get("command"))  # compact models have lost the parameter
+    return by_class or uneven or kept is not None or typed or bool(provenance.get("sample_weight"))
 
 
 def summary_of(model: Estimator) -> Params:
