@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from votron._util.types import Estimator, Params, RowsLike
@@ -38,7 +39,7 @@ def summary_of(model: Estimator) -> Params:
         "vectors": 1 if len(model.classes_) == 2 else len(model.classes_),
     }
     if hasattr(model, "kernel_"):
-        found["kernel"] = repr(model.kernel_)
+        found["kernel"] = re.sub(r"\d+\.\d{4,}(e[-+]\d+)?", lambda one: f"{float(one[0]):.4g}", repr(model.kernel_))
     rule = getattr(model, "rule_", getattr(model, "rule", None))
     if rule is not None:
         found["rule"] = str(rule)
