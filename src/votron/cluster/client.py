@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from votron._util.types import Client, RowsLike
+from votron._util.types import Client
 from votron.errors import MissingPackageError, VotronError
 
 if TYPE_CHECKING:
@@ -17,12 +16,6 @@ if TYPE_CHECKING:
 
 PACKAGES = ("votron", "numpy", "numba")
 """What makes records equal."""
-
-
-def is_collection(X: RowsLike) -> bool:
-    """Tell whether something is a Dask collection, without importing Dask for it."""
-    dask = sys.modules.get("dask")
-    return dask is not None and hasattr(X, "__dask_graph__") and bool(dask.is_dask_collection(X))
 
 
 def current_client() -> distributed.Client:
