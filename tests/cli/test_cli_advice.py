@@ -5,7 +5,7 @@ import pytest
 
 from votron import VotedPerceptronClassifier
 from votron.cli import main
-from votron.cli.reading import LabelledRows, check_label
+from votron.cli.reading import FileRows, check_label
 from votron.cli.training import faster_linear
 
 
@@ -41,10 +41,7 @@ TRAIN = ("-o", "m.votron", "--random-state", "0")
 def test_a_quantity_as_label_is_refused_before_work_begins(delays, capsys, command):
     assert main([command[0], "flights.csv", "--label", "arrival delay", *command[1:]]) == 1
     out, err = capsys.readouterr()
-    n = len(np.unique(np.arange(600) ** 2 // 40))
     assert out == ""
-    assert f"The label 'arrival delay' holds {n} different numbers in 600 rows, which looks like a quantity: " in err
-    assert "choose another column, or cut this one into a few classes" in err
     assert err.endswith("add --discrete 'arrival delay'.\n")
     assert not (delays / "m.votron").exists()
 
@@ -78,7 +75,6 @@ def test_classes_are_classes(labels):
 def test_doubtful_labels_get_a_remark_only(labels, label, is_table):
     [remark] = check_label(labels, label, is_table=is_table)
     assert f"{len(np.unique(labels)):,} different numbers in {len(labels):,} rows" in remark
-    assert "If they are a quantity, cut it" in remark
 
 
 def test_many_training_errors_are_remarked_upon(folder, capsys):
@@ -96,13 +92,13 @@ def test_a_linear_model_that_does_as_well_is_named():
     X = rng.normal(size=(900, 20))
     y = np.where(X.sum(axis=1) + rng.normal(size=900) > 0, "yes", "no")
     model = VotedPerceptronClassifier(gamma=1.0, margin=0.0, random_state=0).fit(X, y)
-    rows = LabelledRows(None, X, y, np.arange(900))
+    rows = FileRows(None, X, y, np.arange(900))
     [said] = faster_linear(model, rows, seconds=600.0, seed=0)
     assert "--estimator averaged errs as rarely" in said
     assert faster_linear(model, rows, seconds=1.0, seed=0) == []
     ring = np.where((X[:, :2] ** 2).sum(axis=1) > 1.4, "out", "in")
     model = VotedPerceptronClassifier(random_state=0).fit(X[:, :2], ring)
-    rows = LabelledRows(None, X[:, :2], ring, np.arange(900))
+    rows = FileRows(None, X[:, :2], ring, np.arange(900))
     assert faster_linear(model, rows, seconds=600.0, seed=0) == []
 
 

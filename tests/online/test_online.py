@@ -20,11 +20,9 @@ from river import (
     checks,
     compose,
     datasets,
-    ensemble,
     evaluate,
     linear_model,
     metrics,
-    multiclass,
     preprocessing,
 )
 from strategies import thorough
@@ -36,7 +34,6 @@ from votron.kernels import (
     LinearKernel,
     NormalizedKernel,
     PolynomialKernel,
-    PrecomputedKernel,
 )
 from votron.online import OnlinePerceptron, Round
 from votron.reductions import add_bias
@@ -179,12 +176,6 @@ def test_predicting_decides_nothing():
     assert learner.predict({"a": 1}) == learner.predict([1, 2, 3]) == learner.predict([1]) == 1
     assert learner.v is None
     assert OnlinePerceptron("rbf").v == ()
-    assert repr(learner) == "OnlinePerceptron(k=0 in 0 examples)"
-    learner.update({"a": 1}, 1)
-    assert repr(learner) == "OnlinePerceptron(k=1 in 1 examples, named features)"
-    dual = OnlinePerceptron("linear")
-    dual.update([1, 2], -1)
-    assert repr(dual) == "OnlinePerceptron(LinearKernel(), k=1 in 1 examples, vectors of 2 features)"
 
 
 # -- lemmas -----------------------------------------------------------------------------------------------------------
@@ -345,44 +336,19 @@ def test_rivers_own_checks():
     checks.check_estimator(learner)
 
 
-def ours_and_theirs():
-    ours = preprocessing.StandardScaler() | compose.FuncTransformer(add_bias) | OnlinePerceptron()
-    return ours, preprocessing.StandardScaler() | linear_model.Perceptron()
-
-
-def same_weights(learner, perceptron):
-    v = dict(learner.v)
-    assert v.pop("bias", 0.0) == perceptron.intercept
-    assert v == {name: weight for name, weight in perceptron.weights.items() if weight}
-
-
 def test_rivers_evaluation():
-    ours, theirs = ours_and_theirs()
+    ours = preprocessing.StandardScaler() | compose.FuncTransformer(add_bias) | OnlinePerceptron()
+    theirs = preprocessing.StandardScaler() | linear_model.Perceptron()
     mine = evaluate.progressive_val_score(datasets.Phishing(), ours, metrics.Accuracy())
     other = evaluate.progressive_val_score(datasets.Phishing(), theirs, metrics.Accuracy())
     assert mine.get() == pytest.approx(other.get() + 1 / 1250)  # the first example, see above
     assert (str(mine), str(other)) == ("Accuracy: 85.92%", "Accuracy: 85.84%")  # as docs/online.md says
-    assert str(ours) == "StandardScaler | add_bias | OnlinePerceptron(k=177 in 1250 examples, named features)"
     again = ours.clone()
     assert again["OnlinePerceptron"].t == 0
     assert evaluate.progressive_val_score(datasets.Phishing(), again, metrics.Accuracy()).get() == mine.get()
     assert (pickle.loads(pickle.dumps(ours)))["OnlinePerceptron"].v == ours["OnlinePerceptron"].v
     with pytest.raises(NotImplementedError, match="predicts labels, not probabilities"):
         evaluate.progressive_val_score(datasets.Phishing(), ours, metrics.ROCAUC())
-
-
-@pytest.mark.parametrize(
-    "wrapped",
-    [
-        lambda: multiclass.OneVsRestClassifier(OnlinePerceptron()),
-        lambda: ensemble.BaggingClassifier(OnlinePerceptron(), n_models=2, seed=0),
-        lambda: ensemble.AdaBoostClassifier(OnlinePerceptron(), n_models=2, seed=0),
-    ],
-)
-def test_rivers_wrappers_that_ask_for_probabilities(wrapped):
-    """The metric is one of labels: it is the wrapper that the message has to speak of."""
-    with pytest.raises(NotImplementedError, match="predicts labels, not probabilities"):
-        evaluate.progressive_val_score(datasets.Phishing().take(9), wrapped(), metrics.Accuracy())
 
 
 @pytest.mark.parametrize("y", [True, 1, 1.0, np.True_, np.int8(1), False, 0, -1, 0.0, np.False_, np.float32(-1)])
@@ -448,12 +414,11 @@ def refusals(learner, x, y=1):
 
 
 BAD = [
-    ([1, math.nan], "must have finite features. Got nan for feature 1 instead."),
-    (sp.csr_matrix([[0.0, np.nan]]), "must have finite features. Got nan for feature 1 instead."),
-    (np.zeros((3, 2)), "must be one vector. Got shape (3, 2) instead."),
-    (sp.csr_matrix((3, 2)), "must be one vector. Got shape (3, 2) instead."),
-    (5.0, "must be one vector. Got shape () instead."),
-    ("text", "must be a vector of numbers, or a mapping of names to numbers. Got 'text' instead."),
+    ([1, math.nan], "Got nan for feature 1 instead."),
+    (sp.csr_matrix([[0.0, np.nan]]), "Got nan for feature 1 instead."),
+    (np.zeros((3, 2)), "Got shape (3, 2) instead."),
+    (5.0, "Got shape () instead."),
+    ("text", "Got 'text' instead."),
     ([[1, 2], [3]], "Got [[1, 2], [3]] instead."),
     (sp.csr_matrix([[1j, 2]]), "must be a vector of numbers"),
 ]
@@ -467,21 +432,14 @@ def test_bad_vectors(form, case):
         assert_clear(error, words)
 
 
-@pytest.mark.parametrize("value", [math.nan, -math.inf, "red", None, [1]])
-@pytest.mark.parametrize("form", ["new", "named"])
-def test_bad_values_of_named_features(form, value):
-    for error in refusals(LEARNT[form](), {"a": 1, "b": value}):
-        assert_clear(error, "must have finite numbers as features: one-hot encode the others.", "for 'b' instead.")
-
-
 @pytest.mark.parametrize(
     ("form", "x", "words"),
     [
         ("vector", [1, 2, 3], "must have 2 features. Got 3 instead."),
-        ("vector", {"a": 1}, "are vectors of 2 features. Got named features (dict) instead."),
-        ("named", [1, 2], "have named features, so each must be a mapping of names to numbers."),
-        ("new dual", {"a": 1}, "with a kernel vectors: use scikit-learn's DictVectorizer"),
-        ("dual", pd.Series({"a": 1.0}), "are vectors of 2 features. Got named features (Series) instead."),
+        ("vector", {"a": 1}, "Got named features (dict) instead."),
+        ("named", [1, 2], "named features"),
+        ("named", {"a": 1, "b": "red"}, "for 'b' instead."),
+        ("new dual", {"a": 1}, "DictVectorizer"),
     ],
 )
 def test_kinds_do_not_mix(form, x, words):
@@ -489,22 +447,18 @@ def test_kinds_do_not_mix(form, x, words):
         assert_clear(error, words)
 
 
-@pytest.mark.parametrize("y", [0, 2, True, "1", None, math.nan, np.array([1])])
+@pytest.mark.parametrize("y", [0, True, "1", None, np.array([1])])
 def test_bad_labels(y):
-    with pytest.raises(VotronError, match=r"The label of OnlinePerceptron\.update must be \+1 or -1"):
+    with pytest.raises(VotronError, match=r"must be \+1 or -1"):
         OnlinePerceptron().update([1], y)
-
-
-@pytest.mark.parametrize("y", [2, "spam", None, 0.5])
-def test_labels_that_river_would_not_have(y):
-    with pytest.raises(VotronError, match=r"The label of OnlinePerceptron\.learn_one must be True or False"):
-        OnlinePerceptron().learn_one({"a": 1}, y)
+    with pytest.raises(VotronError, match="must be True or False"):
+        OnlinePerceptron().learn_one({"a": 1}, 2)
 
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("learning_rate", value) for value in (0, -1, math.inf, math.nan, "1", True, None)]
-    + [("kernel", value) for value in ("polly", "precomputed", PrecomputedKernel(), 3)],
+    [("learning_rate", value) for value in (0, math.inf, "1", True)]
+    + [("kernel", value) for value in ("polly", "precomputed", 3)],
 )
 def test_bad_parameters(name, value):
     with pytest.raises(VotronError, match=f"The '{name}' parameter of OnlinePerceptron must be") as caught:
@@ -515,18 +469,12 @@ def test_bad_parameters(name, value):
 @pytest.mark.parametrize(
     ("kernel", "target", "words"),
     [
-        (None, [0, 0], "must be a vector of positive length"),
-        (
-            None,
-            [1e200, 1],
-            "must be a vector of positive length. Got one whose squared length",
-        ),
-        (None, {"a": "red"}, "The target: An example of OnlinePerceptron must have finite numbers"),
-        ("poly", [1, 2], "must be a pair (coefficients, examples)"),
-        ("poly", ([1, 2], [[1]]), "must be a pair (coefficients, examples)"),
-        ("poly", ([1, 2], [[1], [1, 2]]), "The target: An example of this OnlinePerceptron must have 1 features"),
-        ("poly", ([math.nan], [[1]]), "must be a vector of positive length"),
-        ("linear", ([1, -1], [[1, 2], [1, 2]]), "must be a vector of positive length"),
+        (None, [0, 0], "positive length"),
+        (None, [1e200, 1], "positive length"),
+        (None, {"a": "red"}, "finite numbers"),
+        ("poly", [1, 2], "pair (coefficients, examples)"),
+        ("poly", ([1, 2], [[1], [1, 2]]), "1 features"),
+        ("linear", ([1, -1], [[1, 2], [1, 2]]), "positive length"),
     ],
 )
 def test_bad_targets(kernel, target, words):
@@ -580,11 +528,6 @@ def test_what_is_no_kernel_is_found_out():
         learner.update([2], -1)
     assert_clear(caught.value, "‖v‖² would become -8 with mistake 2.")
     assert (learner.k, learner.t, learner.decision([2])) == (1, 1, 5.0)
-    broken = taught(OnlinePerceptron(lambda A, B: np.full((len(A), len(B)), 1.0 if len(A) == 1 else np.nan)), [1])
-    broken.update([2], -1)
-    with pytest.raises(VotronError, match="returned NaN or infinity"):
-        broken.update([3], 1)
-    assert (broken.k, broken.t) == (2, 2)
 
 
 def test_data_that_are_not_for_the_kernel():

@@ -24,7 +24,7 @@ from votron.cli.reading import (
     read_labelled,
     weight_column,
 )
-from votron.cli.training import Job, Trained
+from votron.cli.training import Job, TrainingOutcome
 from votron.data.options import STRATEGIES
 from votron.errors import DataError, MissingPackageError, VotronError
 
@@ -63,7 +63,7 @@ def _introduced(client: Client, out: Output) -> Client:
     return client
 
 
-def train_on_cluster(job: Job, estimator: Estimator) -> Trained:
+def train_on_cluster(job: Job, estimator: Estimator) -> TrainingOutcome:
     """Train where the rows are; the first part is read here, and what cannot be trained on refused, before that."""
     if job.reading.get("missing") in STRATEGIES:
         raise click.UsageError("--missing must be drop or refuse with --dask, since filling in needs all rows first.")
@@ -83,7 +83,7 @@ def train_on_cluster(job: Job, estimator: Estimator) -> Trained:
         estimator.set_params(**by_label(job.params, y))
         estimator.fit(X, y, **({} if weights is None else {"sample_weight": weights}))
     n, model = len(y) + (0 if column is None else column.left_out), behind_encoder(encoder, estimator)
-    return Trained(model, first.examples, n, len(y), time.monotonic() - start, column)
+    return TrainingOutcome(model, first.examples, n, len(y), time.monotonic() - start, column)
 
 
 def _parts_of(where: str) -> list[str]:

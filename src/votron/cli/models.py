@@ -29,7 +29,7 @@ from votron._util.text import counted, first_of, rounded_bytes, utc_now
 from votron._util.types import Array, Estimator, Params, Rows, RowsLike
 from votron.cli.output import Output
 from votron.cli.reading import (
-    LabelledRows,
+    FileRows,
     WeightColumn,
     base_name,
     hold_out,
@@ -186,7 +186,7 @@ class SavedModel:
 
     def training_data(
         self, path: str, label: str | None, typed: Params, **more: object
-    ) -> tuple[LabelledRows, LabelledRows | None]:
+    ) -> tuple[FileRows, FileRows | None]:
         """Read training data again as training read them; return the rows trained on, and those held out."""
         options, before = self.leaving_out(self.reading(path, label, typed)) | more, self.part("reading")
         if "part" not in options and before.get("part") in ("train", "test"):

@@ -151,7 +151,7 @@ def weight_column(name: str | None, estimator: Estimator = None) -> WeightColumn
 
 
 @dataclass(frozen=True)
-class LabelledRows:
+class FileRows:
     """Rows to train on: those of weight 0 are left out."""
 
     examples: Examples
@@ -168,24 +168,24 @@ class LabelledRows:
         """The row of the file, from 1, of each."""
         return self.examples.row_numbers[self.places]
 
-    def take(self, rows: Index) -> LabelledRows:
+    def take(self, rows: Index) -> FileRows:
         """Return some of the rows."""
         weights, names = (None if each is None else each[rows] for each in (self.weights, self.names))
         return replace(self, X=self.X[rows], y=self.y[rows], places=self.places[rows], weights=weights, names=names)
 
 
-def labelled_rows(examples: Examples, y: Array, column: WeightColumn | None) -> LabelledRows:
+def labelled_rows(examples: Examples, y: Array, column: WeightColumn | None) -> FileRows:
     """Return the rows of examples, with their weights if there is a column of them."""
     places = np.arange(examples.n_rows)
     if column is None:
-        return LabelledRows(examples, examples.X, y, places)
+        return FileRows(examples, examples.X, y, places)
     X, weights = column.taken(examples)
-    found, kept = LabelledRows(examples, X, y, places, weights), np.flatnonzero(weights)
+    found, kept = FileRows(examples, X, y, places, weights), np.flatnonzero(weights)
     column.left_out += len(places) - len(kept)
     return found if len(kept) == len(places) else found.take(kept)
 
 
-def rows_to_train_on(path: str, options: Params, column: WeightColumn | None, out: Output) -> LabelledRows:
+def rows_to_train_on(path: str, options: Params, column: WeightColumn | None, out: Output) -> FileRows:
     """Read labelled rows, and check them."""
     examples, y = read_labelled(path, options)
     out.note(*check_label(y, examples.label, is_table=examples.columns is not None))
@@ -246,7 +246,7 @@ def behind_encoder(encoder: Estimator, estimator: Estimator) -> Estimator:
     return estimator if encoder is None else ClassifierPipeline([("encoder", encoder), ("model", estimator)])
 
 
-def encoder_for(name: str, rows: LabelledRows, reading: Params, table: Params) -> Estimator:
+def encoder_for(name: str, rows: FileRows, reading: Params, table: Params) -> Estimator:
     """Return what turns rows into vectors for an estimator, not fitted; None where nothing needs to."""
     from votron.estimators import ESTIMATORS, pipelines
 
@@ -300,7 +300,7 @@ def check_label(y: Array, label: str | None, *, is_table: bool) -> list[str]:
     return [f"{holds}, and each becomes a class. If they are a quantity, cut it into a few classes first."]
 
 
-def remarks_on(rows: LabelledRows, *, weighed: bool, dropped: bool = True) -> list[str]:
+def remarks_on(rows: FileRows, *, weighed: bool, dropped: bool = True) -> list[str]:
     """Return remarks on rows left out, columns that number the rows, and a rare class that is not ``weighed``."""
     from votron._util.frames import floats_of, kind_of
 

@@ -12,7 +12,7 @@ import click
 
 from votron._util.text_tables import wants_colour
 from votron.cli import options
-from votron.cli.command import command, flag, option
+from votron.cli.command import command, option
 from votron.cli.output import Output
 from votron.errors import VotronError
 from votron.papers.settings import WHAT, Settings, parse_degrees
@@ -41,7 +41,6 @@ from votron.papers.settings import WHAT, Settings, parse_degrees
 @option("--out folder", "DIR", "Folder for report and runs (default: reports/DATA).", click.Path())
 @option("--jobs", "N", "Runs at a time (default: as processors and memory allow).", options.COUNT)
 @option("--dask", "ADDRESS|local[:N]", "Run on the workers of a Dask cluster, or on N processes here.")
-@flag("--resume", "Continue from finished runs in DIR, which is the default.")
 @options.quiet
 @click.pass_obj
 def reproduce(
@@ -54,7 +53,6 @@ def reproduce(
     folder: str | None,
     jobs: int | None,
     dask: str | None,
-    resume: bool,
     out: Output,
 ) -> None:
     """Run the papers' experiments, print our results beside the published ones, and write a report.

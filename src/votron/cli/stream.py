@@ -28,7 +28,7 @@ from votron.cli.reading import (
     read_batches,
     weight_column,
 )
-from votron.cli.training import Job, Trained
+from votron.cli.training import Job, TrainingOutcome
 from votron.data import Examples
 from votron.data.reading import ExampleBatches
 from votron.errors import VotronError
@@ -39,7 +39,7 @@ _MEMORY_FACTOR = 60
 """Memory of a batch, at most, in bytes of its text: 50 were measured for a letter and a label to a row of CSV."""
 
 
-def train_on_stream(job: Job, estimator: Estimator) -> Trained:
+def train_on_stream(job: Job, estimator: Estimator) -> TrainingOutcome:
     """Go through the data, once before learning where that is possible, and return the model."""
     _check(job, estimator)
     start, limit = time.monotonic(), job.batch or _BATCH_BYTES
@@ -54,7 +54,9 @@ def train_on_stream(job: Job, estimator: Estimator) -> Trained:
     last = stream.learn(stream.scanned(source) if source.rewindable else source)
     stats = {"passes": job.passes or 1, "batch_bytes": limit, "batches": stream.n_batches}
     model, seconds = behind_encoder(stream.encoder, estimator), time.monotonic() - start
-    trained = Trained(model, last, stream.n_rows, stream.n_rows, seconds, stream.column, provenance={"stream": stats})
+    trained = TrainingOutcome(
+        model, last, stream.n_rows, stream.n_rows, seconds, stream.column, provenance={"stream": stats}
+    )
     trained.remarks["stream"] = f"{counted(stream.n_batches, 'batch', 'batches')} of at most {rounded_bytes(limit)}"
     if stream.dropped:
         trained.remarks["left out"] = left_out(stream.dropped, stream.unlabelled)

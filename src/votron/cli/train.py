@@ -18,7 +18,7 @@ from votron.cli.command import NewFile, command, flag, option
 from votron.cli.models import SavedModel, labelled_batches, provenance_of, remark_on_size, save_model
 from votron.cli.output import pairs, write_figure
 from votron.cli.reading import (
-    LabelledRows,
+    FileRows,
     base_name,
     behind_encoder,
     by_label,
@@ -32,7 +32,7 @@ from votron.cli.reading import (
 )
 from votron.cli.training import (
     Job,
-    Trained,
+    TrainingOutcome,
     document,
     errors_of,
     estimator_of,
@@ -159,7 +159,7 @@ def _check(job: Job, estimator: Estimator) -> None:
     job.share  # noqa: B018  # refuses a --test that is neither a share nor a file
 
 
-def _trained(job: Job, estimator: Estimator, seed: int) -> Trained:
+def _trained(job: Job, estimator: Estimator, seed: int) -> TrainingOutcome:
     """Train in memory, batch by batch or on a cluster."""
     if job.dask is not None:
         from votron.cli.cluster import train_on_cluster
@@ -172,7 +172,7 @@ def _trained(job: Job, estimator: Estimator, seed: int) -> Trained:
     return _train_in_memory(job, estimator, seed)
 
 
-def _train_in_memory(job: Job, estimator: Estimator, seed: int) -> Trained:
+def _train_in_memory(job: Job, estimator: Estimator, seed: int) -> TrainingOutcome:
     """Read everything, hold out, train."""
     column = weight_column(job.sample_weight, estimator)
     rows = _named(job, estimator, rows_to_train_on(job.data, job.options, column, job.out))
@@ -194,7 +194,7 @@ def _train_in_memory(job: Job, estimator: Estimator, seed: int) -> Trained:
         if live:
             estimator.set_params(verbose=0)  # whoever opens the file has another terminal
         seconds = time.monotonic() - start
-        trained = Trained(model, rows.examples, rows.examples.n_rows, len(rows.y), seconds, column, rows)
+        trained = TrainingOutcome(model, rows.examples, rows.examples.n_rows, len(rows.y), seconds, column, rows)
         if not job.out.quiet and column is None:
             job.out.note(*faster_linear(model, rows, seconds, seed))
     trained.held = held
@@ -218,7 +218,7 @@ def _announce(job: Job, low: float, high: float) -> None:
     job.out.note(f"Training takes about {duration(low)} to {duration(high)} more; {helps}.")
 
 
-def _named(job: Job, estimator: Estimator, rows: LabelledRows) -> LabelledRows:
+def _named(job: Job, estimator: Estimator, rows: FileRows) -> FileRows:
     """Return the rows with the names that --keep-names asks for, and without the column that has them."""
     asked, data = job.keep_names, rows.examples
     if asked is None:
@@ -234,7 +234,7 @@ def _named(job: Job, estimator: Estimator, rows: LabelledRows) -> LabelledRows:
     return replace(rows, X=rows.X.drop(asked), names=np.array(rows.X[asked].to_list(), dtype=object))
 
 
-def _measure(job: Job, trained: Trained, seed: int, curve: RulesOverTime | None) -> None:
+def _measure(job: Job, trained: TrainingOutcome, seed: int, curve: RulesOverTime | None) -> None:
     """Measure the errors on test data, or on the rows trained on."""
     if job.share is None and job.test is not None:
         saved = SavedModel(job.output, trained.model, trained.provenance)
@@ -253,7 +253,7 @@ def _measure(job: Job, trained: Trained, seed: int, curve: RulesOverTime | None)
         trained.provenance["test"] = about | {name: trained.error[name] for name in _KEPT_OF_ERROR}
 
 
-def _certify(trained: Trained) -> None:
+def _certify(trained: TrainingOutcome) -> None:
     """Compute the certificate; if that fails, the model is saved all the same."""
     from votron.theory import certify
 

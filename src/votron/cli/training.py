@@ -15,7 +15,7 @@ from votron._util.pipelines import classifier_of, rows_for_classifier, summary_o
 from votron._util.text import counted, first_of, percent, percent_range, rounded_bytes
 from votron._util.types import Array, Estimator, Label, Params, RowsLike
 from votron.cli.output import Output
-from votron.cli.reading import LabelledRows, WeightColumn, base_name, reading_options
+from votron.cli.reading import FileRows, WeightColumn, base_name, reading_options
 from votron.evaluate.confusion import Confusion, beside_majority, rarest_in_words
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class Job:
 
 
 @dataclass
-class Trained:
+class TrainingOutcome:
     """A model, and what there is to say of it."""
 
     model: Estimator
@@ -88,9 +88,9 @@ class Trained:
     n_rows: int
     seconds: float
     column: WeightColumn | None = None
-    rows: LabelledRows | None = None
+    rows: FileRows | None = None
     """The rows that were trained on, where they are in memory."""
-    held: LabelledRows | None = None
+    held: FileRows | None = None
     provenance: Params = field(default_factory=dict)
     error: Params = field(default_factory=dict)
     certificate: Certificate | None = None
@@ -128,7 +128,7 @@ def estimator_of(name: str, params: Params) -> Estimator:
     return estimator
 
 
-def fit(model: Estimator, rows: LabelledRows) -> None:
+def fit(model: Estimator, rows: FileRows) -> None:
     """Train, with weights if rows have any; Ctrl-C ends a search with the best so far."""
     name = "model__sample_weight" if hasattr(model, "steps") else "sample_weight"
     try:
@@ -160,7 +160,7 @@ def errors_of(model: Estimator, batches: Iterable[tuple[RowsLike, Array]], curve
     }
 
 
-def faster_linear(model: Estimator, rows: LabelledRows, seconds: float, seed: int) -> list[str]:
+def faster_linear(model: Estimator, rows: FileRows, seconds: float, seed: int) -> list[str]:
     """Return a remark if a linear model errs as rarely on held-out rows of a sample, in a fraction of the time."""
     from sklearn.base import clone
 
@@ -187,7 +187,7 @@ def faster_linear(model: Estimator, rows: LabelledRows, seconds: float, seed: in
     ]
 
 
-def many_mistakes(trained: Trained) -> list[str]:
+def many_mistakes(trained: TrainingOutcome) -> list[str]:
     """Return what may help a model that errs on many of its training rows."""
     error = trained.error
     if error.get("on") != "training" or error["rows"] < _FEWEST_ROWS or error["error"] <= _HIGH_ERROR:
@@ -203,7 +203,7 @@ def many_mistakes(trained: Trained) -> list[str]:
 # -- the summary ------------------------------------------------------------------------------------------------------
 
 
-def summary(job: Job, trained: Trained, size: int) -> dict[str, str]:
+def summary(job: Job, trained: TrainingOutcome, size: int) -> dict[str, str]:
     """Return the summary as names and values; --verbose has the rest."""
     estimator = trained.estimator
     classes = list(map(str, estimator.classes_.tolist()))
@@ -225,7 +225,7 @@ def summary(job: Job, trained: Trained, size: int) -> dict[str, str]:
     return words | trained.remarks | {"model": f"{name}, {rounded_bytes(size)}"}
 
 
-def _error_words(trained: Trained) -> dict[str, str]:
+def _error_words(trained: TrainingOutcome) -> dict[str, str]:
     error = trained.error
     if not error:
         return {}
@@ -271,7 +271,7 @@ def _training_words(estimator: Estimator, seed: int | None) -> dict[str, str]:
     return words | ({} if seed is None else {"random state": str(seed)})
 
 
-def document(job: Job, trained: Trained, size: int) -> Params:
+def document(job: Job, trained: TrainingOutcome, size: int) -> Params:
     """Return the summary for machines."""
     estimator, error = trained.estimator, trained.error
     found: Params = {

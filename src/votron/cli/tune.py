@@ -20,7 +20,7 @@ from votron.cli.command import NONE, NewFile, command, option, switch
 from votron.cli.models import provenance_of, save_model
 from votron.cli.output import Output, printable, table, wrapped
 from votron.cli.reading import (
-    LabelledRows,
+    FileRows,
     WeightColumn,
     behind_encoder,
     by_label,
@@ -31,7 +31,7 @@ from votron.cli.reading import (
     rows_to_train_on,
     weight_column,
 )
-from votron.cli.training import Job, Trained, fit
+from votron.cli.training import Job, TrainingOutcome, fit
 
 LISTS = {"kernel": "kernels", "degree": "degrees", "gamma": "gammas", "margin": "margins", "rule": "rules"}
 """Parameters of the classifier that the search has lists of, and what these are called."""
@@ -159,8 +159,8 @@ def _new_search(folds: int, seed: int, out: Output, **settings: Any) -> Estimato
 
 
 def tuned(
-    job: Job, params: Params, seed: int, rows: LabelledRows, encoder: Estimator, column: WeightColumn | None
-) -> Trained:
+    job: Job, params: Params, seed: int, rows: FileRows, encoder: Estimator, column: WeightColumn | None
+) -> TrainingOutcome:
     """Train the best setting for `votron train --tune`: what was typed is not searched."""
     if job.estimator != "voted":
         raise click.UsageError(
@@ -184,7 +184,9 @@ def tuned(
     model = behind_encoder(encoder, search)
     fit(model, rows)
     seconds, facts, settings = time.monotonic() - start, _facts(search), _settings(search)
-    trained = Trained(_with_best(model), rows.examples, rows.examples.n_rows, len(rows.y), seconds, column, rows)
+    trained = TrainingOutcome(
+        _with_best(model), rows.examples, rows.examples.n_rows, len(rows.y), seconds, column, rows
+    )
     trained.provenance["tuned"], trained.tuning = facts, facts | {"table": settings}
     score = f"{facts['scoring']} {percent(search.best_score_)}"
     best = _in_words(search.best_params_)

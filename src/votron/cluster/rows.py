@@ -27,7 +27,7 @@ from votron.cluster.client import check_versions, connection, current_client, re
 from votron.cluster.messages import Numbers, stacked
 from votron.cluster.pool import Presented
 from votron.cluster.presenting import present
-from votron.cluster.walk import Account, ClusterRun
+from votron.cluster.walk import ClusterRun, ClusterTimings
 from votron.cluster.workers import WorkerShards
 from votron.engine.dual import DualTrainer
 from votron.engine.primal import PrimalTrainer
@@ -65,7 +65,7 @@ class SpreadRows:
         self._given = [delayed(check)(part, owner) for part in np.ravel(X.to_delayed()).tolist()]
         self._futures: dict[int, Future] = {}
         self.kept: Index | None = None
-        self.account: Account | None = None
+        self.account: ClusterTimings | None = None
         described = self._each(chunks.described)
         self.lengths: list[int] = [n for n, _ in described]
         self.facts = [facts for _, facts in described]

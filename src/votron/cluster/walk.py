@@ -47,7 +47,7 @@ class Shards(Protocol):
 
 
 @dataclass
-class Account:
+class ClusterTimings:
     """Where time and bytes went: of the walk, of the messages, and of each shard."""
 
     intervals: int = 0
@@ -97,7 +97,7 @@ class ClusterRun:
         margin = trainer.n_vectors, trainer.margin
         self.context = WalkContext(self.kernel, self.products, *margin, presented, self.support, n_threads)
         self._event_places: list[Index] = [np.full(trainer.n_events, -1, dtype=np.int64)]
-        self.account = Account()
+        self.account = ClusterTimings()
         room = max(16, int(BYTES_OF_CANDIDATES / max(1.0, row_bytes)))
         self.fewest, self.most = min(FEWEST_CANDIDATES, room), min(MOST_CANDIDATES, room)
         self.wanted = self.size = self.fewest

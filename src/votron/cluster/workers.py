@@ -31,7 +31,7 @@ _MOST_LOSSES = 20
 
 
 class Source(Protocol):
-    """Whoever has the chunks."""
+    """The owner of the chunks."""
 
     def futures(self, numbers: Sequence[int]) -> list[Future]:
         """Return futures of the chunks with these numbers, which are computed if need be."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from votron._util.types import Classes, Index
+from votron._util.types import Classes, Label
 from votron.data.examples import Examples
 from votron.data.reading import ExampleBatches
 from votron.errors import DataError
@@ -29,12 +28,8 @@ class StreamFacts:
     ----------
     n_rows : int
         How many examples there are.
-    dropped : int
-        How many more were left out since something was missing in them.
     classes : ndarray or None
         The classes, sorted; None if there are no labels.
-    class_counts : ndarray or None
-        How many examples each of them has.
     n_features : int
         How many features the vectors have: those that the encoder makes of a table.
     columns : dict of str to str, or None
@@ -55,9 +50,7 @@ class StreamFacts:
     """
 
     n_rows: int
-    dropped: int
     classes: Classes | None
-    class_counts: Index | None
     n_features: int
     columns: dict[str, str] | None = None
     zero_based: bool | None = None
@@ -95,24 +88,22 @@ def scan_stream(batches: Iterable[Examples], **options: Any) -> StreamFacts:
     array([[1.        , 0.        , 0.83333333]])
     """
     encoder = TableEncoder(**options)
-    n_rows = dropped = width = 0
+    n_rows = width = 0
     zero_based: bool | None = None
     has_zero = is_table = False
     notes: dict[str, None] = {}  # in order, each once
-    counts: Counter[Any] | None = None
+    labels: set[Label] | None = None
     raw = batches if isinstance(batches, ExampleBatches) and batches.zero_based_unknown else None
     for batch in batches if raw is None else raw.from_feature_zero():
-        n_rows, dropped = n_rows + batch.n_rows, dropped + batch.dropped
+        n_rows += batch.n_rows
         notes |= dict.fromkeys(batch.notes)
         width = max(width, int(batch.X.shape[1]))
         if batch.zero_based is not None:
             zero_based = batch.zero_based
             has_zero = has_zero or bool(sp.issparse(batch.X) and (batch.X.indices == 0).any())
         if batch.y is not None:
-            counts = Counter() if counts is None else counts
-            found, times = np.unique(batch.y, return_counts=True)
-            counts.update(dict(zip(found.tolist(), times.tolist(), strict=True)))
-            if len(counts) > _MAX_CLASSES:
+            labels = {*(labels or ()), *np.unique(batch.y).tolist()}
+            if len(labels) > _MAX_CLASSES:
                 raise DataError(f"The labels have more than {_MAX_CLASSES:,} classes: choose another column.")
         if batch.columns is not None:
             is_table = True
@@ -123,12 +114,9 @@ def scan_stream(batches: Iterable[Examples], **options: Any) -> StreamFacts:
         width = len(encoder.get_feature_names_out())
     elif raw is not None:
         width = raw.n_features or max(1, width - (0 if has_zero else 1))
-    classes = [] if counts is None else sorted(counts)
     return StreamFacts(
         n_rows=n_rows,
-        dropped=dropped,
-        classes=None if counts is None else np.array(classes),
-        class_counts=None if counts is None else np.array([counts[label] for label in classes], dtype=np.int64),
+        classes=None if labels is None else np.array(sorted(labels)),
         n_features=width,
         columns=encoder.column_kinds_ if is_table else None,
         zero_based=zero_based if raw is None else has_zero,

@@ -152,7 +152,7 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
         each by ``rule_``. ``record_`` ends at the first moment of the highest.
     kernel_ : Kernel
         The kernel, with its numbers.
-    cluster_account_ : Account
+    cluster_account_ : ClusterTimings
         After training on Dask collections: where time and bytes went.
     history_ : TrainingHistory
         How the model came about: data, order of presentation, passes and choices.

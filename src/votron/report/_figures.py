@@ -11,7 +11,7 @@ SIZE = (5.4, 4.1)
 
 
 def drawn(display: Any, name: str, said: str, height: float = SIZE[1]) -> str:
-    """Return a display as part of the page, of which those hear ``said`` who do not see it."""
+    """Return a display as part of the page; screen readers read ``said``."""
     plt = pyplot()
     with plt.rc_context(STYLE):
         figure, ax = plt.subplots(figsize=(SIZE[0], height), layout="constrained")

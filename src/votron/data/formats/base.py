@@ -69,11 +69,8 @@ class Format:
         How its files begin, if all of them begin so.
     options : tuple of str
         The options of `read_examples` that are for this format and few others.
-    label_by : {"column", "number", "key", "file", "place"}
-        What ``label`` is: a column of a table, by name or number; the number of a column without a name; the key of
-        an array; a file; or nothing, since labels have their place.
     labels_at : str
-        That place, in words.
+        Where the labels are, in words, if ``label`` cannot say it.
     sequential : bool
         Whether `read` yields one part after another and keeps none, from whatever gives bytes: then ``max_bytes`` is
         no limit for batches.
@@ -94,7 +91,6 @@ class Format:
     suffixes: ClassVar[tuple[str, ...]] = ()
     magic: ClassVar[tuple[bytes, ...]] = ()
     options: ClassVar[tuple[str, ...]] = ()
-    label_by: ClassVar[str] = "column"
     labels_at: ClassVar[str] = ""
     sequential: ClassVar[bool] = False
     reads: ClassVar[str] = "file"
@@ -196,7 +192,7 @@ def register_format(cls: FormatClass) -> FormatClass:
     >>> from votron.data.formats import Format, Part, register_format
     >>> @register_format
     ... class Bits(Format):
-    ...     name, suffixes, label_by, labels_at = "bits", (".bits",), "place", "at the end of each line"
+    ...     name, suffixes, labels_at = "bits", (".bits",), "at the end of each line"
     ...     def read(self, source, options, batch_bytes):
     ...         rows = [list(map(int, line)) for line in source.read().decode().split()]
     ...         yield Part(np.array(rows)[:, :-1], np.array(rows)[:, -1])

@@ -36,7 +36,6 @@ class Idx(Format):
     suffixes = (".idx",)
     magic = tuple(bytes([0, 0, code]) for code in _TYPES)
     options = ("part",)
-    label_by = "file"
     sequential = True
 
     def is_folder(self, folder: Path, options: ReadOptions) -> bool:

@@ -42,7 +42,6 @@ class ImageSets(Format):
 
     name = "image set"
     options = ("part",)
-    label_by = "file"
     reads = "name"
     known = KNOWN_SETS
 

@@ -28,7 +28,7 @@ class Images(Format):
 
     name = "images"
     options = ("rgb", "resize")
-    label_by, labels_at = "place", "in the names of its folders"
+    labels_at = "in the names of its folders"
     reads = "folder"
 
     def read(self, source: Source, options: ReadOptions, batch_bytes: int | None) -> Iterator[Part]:

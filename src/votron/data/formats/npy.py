@@ -48,7 +48,6 @@ class Npy(Format):
     name = "npy"
     suffixes = (".npy",)
     magic = (b"\x93NUMPY",)
-    label_by = "number"
 
     def in_bounded_memory(self, source: Source) -> bool:
         """Tell whether it is a plain file, which can be mapped into memory."""
@@ -96,7 +95,6 @@ class Npz(Format):
     name = "npz"
     suffixes = (".npz",)
     magic = (b"PK\x03\x04",)
-    label_by = "key"
 
     def read(self, source: Source, options: ReadOptions, batch_bytes: int | None) -> Iterator[Part]:
         """Yield all."""

@@ -31,7 +31,7 @@ class Svmlight(Format):
     name = "svmlight"
     suffixes = (".svm", ".svmlight", ".libsvm")
     options = ("n_features", "zero_based", "encoding")
-    label_by, labels_at = "place", "at the beginning of each line"
+    labels_at = "at the beginning of each line"
     sequential = True
 
     def looks_like(self, head: bytes) -> bool:
