@@ -9,7 +9,6 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_digits, load_iris, make_classification, make_moons
-from sklearn.exceptions import NotFittedError
 from sklearn.metrics import get_scorer, make_scorer
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -160,8 +159,13 @@ def test_large_data_are_drawn_from():
 def test_without_refit_there_is_no_model():
     model = VotedPerceptronClassifierCV(**FEW, refit=False).fit(*IRIS)
     assert model.best_params_ == VotedPerceptronClassifierCV(**FEW).fit(*IRIS).best_params_
-    with pytest.raises(NotFittedError):
+    with pytest.raises(VotronError, match="refit=False"):
         model.predict(IRIS[0])
+
+
+def test_score_weighs_rows_only_for_scorers_that_do():
+    model = VotedPerceptronClassifierCV(**FEW, scoring=make_scorer(lambda y, found: np.mean(y == found))).fit(*IRIS)
+    assert model.score(*IRIS, sample_weight=np.arange(150)) == model.score(*IRIS)
 
 
 @pytest.mark.parametrize("scoring", ["roc_auc", "balanced_accuracy"])
