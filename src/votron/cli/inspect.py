@@ -68,7 +68,7 @@ def _head(found: Params, path: str, verbose: bool) -> dict[str, str]:
     if len(summary.get("n_support") or ()) == 1:  # the support of the only vector is the support
         del summary["n_support"]
     return {
-        "model": f"{file}, {rounded_bytes(found['n_bytes'])}, format {found['format']}, by Votron {found['votron']}",
+        "model": f"{file}, {rounded_bytes(found['n_bytes'])}, by Votron {found['votron']}",
         "estimator": found["estimator"],
         "classes": f"{len(found['classes'])}: {classes}",
         **{name.replace("_", " "): _words(value) for name, value in summary.items() if value is not None},

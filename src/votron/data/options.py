@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, TypedDict
 
 import numpy as np
@@ -40,7 +40,7 @@ _CHOICES: dict[str, tuple[object, ...]] = {
     "drop_unlabelled": (True, False),
     "rgb": (True, False),
 }
-_TEXTS = {"na_values": str, "as_text": str, "drop": str | int}
+_TEXTS = {"na_values": str, "as_text": str, "optional": str, "drop": str | int}
 
 
 class ReadKeywords(TypedDict, total=False):
@@ -68,6 +68,7 @@ class ReadKeywords(TypedDict, total=False):
     decimal: str | None
     rgb: bool
     resize: tuple[int, int] | None
+    optional: Iterable[str]
 
 
 class BatchKeywords(ReadKeywords, total=False):
@@ -133,6 +134,8 @@ class ReadOptions:
         Whether images are read as red, green and blue instead of grey.
     resize : tuple of int, optional
         Height and width to bring images in folders to. By default all must have the same size.
+    optional : names of options
+        Options to ignore, instead of refusing them, where the format does not have them.
     batch_bytes : int, default=32 MiB
         For `open_batches`, roughly how many bytes of text, or of numbers, a batch has.
 
@@ -169,6 +172,7 @@ class ReadOptions:
     decimal: str | None = None
     rgb: bool = False
     resize: tuple[int, int] | None = None
+    optional: Iterable[str] = ()
     batch_bytes: int = BATCH_BYTES
 
     def __post_init__(self) -> None:
@@ -203,6 +207,11 @@ class ReadOptions:
         found = format_named(self.format) if isinstance(self.format, str) else None
         if self.format is not None and not (found and found.choosable):
             raise _refused("format", f"be one of {', '.join(map(repr, choosable_formats()))}", self.format)
+
+    def given(self) -> dict[str, object]:
+        """Return the options that differ from their defaults."""
+        values = {each.name: (getattr(self, each.name), each.default) for each in fields(self)}
+        return {name: value for name, (value, default) in values.items() if value != default}
 
     @property
     def missing_texts(self) -> tuple[str, ...]:
