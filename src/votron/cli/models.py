@@ -96,7 +96,7 @@ class SavedModel:
 
     @property
     def known(self) -> Params:
-        """What it says of the features of its data, as options of reading."""
+        """The features of its data, as options of reading."""
         return {"n_features": int(self.model.n_features_in_)} if self.columns is None else {"columns": self.columns}
 
     def with_estimator(self, other: Estimator) -> SavedModel:

@@ -133,12 +133,12 @@ class WeightColumn:
 
     @property
     def facts(self) -> Params:
-        """What the model file says of it."""
+        """Its entry in the model file."""
         return {"column": self.name, "left_out": self.left_out}
 
     @property
     def words(self) -> str:
-        """What the summary says of it."""
+        """Its part in the summary."""
         left_out = f" ({counted(self.left_out, 'row')} of weight 0 left out)" if self.left_out else ""
         return f"of rows by {self.name}{left_out}"
 
@@ -161,7 +161,7 @@ class FileRows:
     X: RowsLike
     y: Array
     places: Index
-    """Which of the examples the rows are."""
+    """The positions of the rows among the examples."""
     weights: Floats | None = None
     names: Array | None = None
 

@@ -87,7 +87,7 @@ def _check(job: Job, estimator: Estimator) -> None:
 
 
 class _Stream:
-    """What is known of data that are read in batches, and the classifier that learns from them."""
+    """Data that are read in batches, and the classifier that learns from them."""
 
     def __init__(self, job: Job, estimator: Estimator) -> None:
         self.job, self.estimator = job, estimator

@@ -18,10 +18,10 @@ BATCH_BYTES = 32 << 20
 LABELS = ("required", "optional", "none")
 MISSING = ("refuse", "drop", "keep")
 STRATEGIES = {"mean": "mean", "median": "median", "most-frequent": "most_frequent"}
-"""What can be filled in for missing numbers, and what scikit-learn calls it."""
+"""Values that can be filled in for missing numbers, and scikit-learn's names for them."""
 LABEL_KINDS = ("number", "text", "truth")
 KINDS = (*LABEL_KINDS, "date")
-"""What a column of a table can be told to hold."""
+"""The kinds of columns that can be asked for."""
 NA_VALUES = ("", "NA", "N/A", "#N/A", "n/a", "NaN", "nan", "NULL", "null", "?")
 """Texts that mark a missing value by default."""
 KEPT = ("na_values", "only_na_values", "zero_based", "encoding", "header", "quote", "decimal", "rgb", "resize")
@@ -79,7 +79,7 @@ class BatchKeywords(ReadKeywords, total=False):
 
 @dataclass(frozen=True, kw_only=True)
 class ReadOptions:
-    """How to read data: the keyword arguments of `read_examples` and `open_batches`.
+    """Options for reading data: the keyword arguments of `read_examples` and `open_batches`.
 
     Parameters
     ----------

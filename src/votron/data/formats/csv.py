@@ -211,7 +211,7 @@ def _misplaced_quote(data: bytes, layout: Layout, first_line: int) -> DataError 
 
 
 class _Columns:
-    """What the columns of a file hold, as far as that is given or was seen in the parts before."""
+    """The kinds of a file's columns, as far as they are given or were seen in the parts before."""
 
     def __init__(self, layout: Layout, options: ReadOptions) -> None:
         self.seen: dict[str, str] = {}
