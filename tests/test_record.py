@@ -55,7 +55,6 @@ def test_what_follows_from_a_record():
     assert record.n_mistakes.tolist() == [2, 3]
     assert record.dual_coef().tolist() == [[2.0, 0.0], [-2.0, 1.0]]
     assert record.pocket().tolist() == [1, 4]
-    assert repr(record) == "MistakeRecord(5 mistakes on 2 examples, 2 vector(s), 6 steps of 3 examples)"
 
 
 def test_supports_are_in_order_of_their_first_mistake():
@@ -162,7 +161,6 @@ def test_records_travel():
     assert record.survival.sum() == 12  # derived, and not to be pickled
     copy = pickle.loads(pickle.dumps(record))
     assert copy.equals(record)
-    assert repr(copy) == repr(record)
     assert "survival" not in record.__getstate__()
     assert not copy.score.flags.writeable
     np.testing.assert_array_equal(copy.survival, record.survival)
@@ -179,20 +177,11 @@ def test_records_cannot_be_changed():
         record.n_steps = 9
 
 
-def test_types():
-    record = record_of()
-    kinds = {n: getattr(record, n).dtype.name for n in ("example", "vector", "sign", "time", "score", "norm2")}
-    assert kinds == {
-        "example": "int64", "vector": "int32", "sign": "int8", "time": "int64", "score": "float64", "norm2": "float64"
-    }  # fmt: skip
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
         ({"score": [0.0]}, "equally long"),
         ({"sign": [[1, -1, 1, 1, -1]]}, "one-dimensional"),
-        ({n: [[]] for n in ("example", "vector", "sign", "time", "score", "norm2")}, "one-dimensional"),
         ({"time": [1, 1, 4, 3, 4]}, "sorted"),
         ({"time": [0, 1, 3, 4, 4]}, "between 1 and n_steps"),
         ({"time": [1, 1, 3, 4, 7]}, "between 1 and n_steps"),

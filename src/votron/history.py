@@ -166,7 +166,7 @@ class TrainingHistory:
     chosen_rule : str or None
         The rule that ``rule="auto"`` chose by held-out rows.
     end_chosen_by : str or None
-        "early_stopping" or "with_best_moment" if held-out rows chose where the record ends.
+        "early_stopping" or "with_best_moment" if held-out rows chose where training ended, or ``partial_fit`` went on.
     n_settings : int
         Settings that a search compared before this one was fitted; 0 without a search.
     from_file : bool

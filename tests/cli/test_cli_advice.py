@@ -41,10 +41,7 @@ TRAIN = ("-o", "m.votron", "--random-state", "0")
 def test_a_quantity_as_label_is_refused_before_work_begins(delays, capsys, command):
     assert main([command[0], "flights.csv", "--label", "arrival delay", *command[1:]]) == 1
     out, err = capsys.readouterr()
-    n = len(np.unique(np.arange(600) ** 2 // 40))
     assert out == ""
-    assert f"The label 'arrival delay' holds {n} different numbers in 600 rows, which looks like a quantity: " in err
-    assert "choose another column, or cut this one into a few classes" in err
     assert err.endswith("add --discrete 'arrival delay'.\n")
     assert not (delays / "m.votron").exists()
 
@@ -78,7 +75,6 @@ def test_classes_are_classes(labels):
 def test_doubtful_labels_get_a_remark_only(labels, label, is_table):
     [remark] = check_label(labels, label, is_table=is_table)
     assert f"{len(np.unique(labels)):,} different numbers in {len(labels):,} rows" in remark
-    assert "If they are a quantity, cut it" in remark
 
 
 def test_many_training_errors_are_remarked_upon(folder, capsys):

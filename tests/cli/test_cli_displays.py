@@ -109,10 +109,6 @@ def test_a_curve_is_of_the_one_training(tmp_path, capsys):
     [
         (["--curve", "c.png"], "--curve is for --estimator voted with --test"),
         (["--curve", "c.txt", "--test", "0.2"], "--curve: must be a file that ends in"),
-        (
-            ["--curve", "c.png", "--test", "0.2", "--estimator", "averaged"],
-            "--curve is for --estimator voted with --test.",
-        ),
     ],
 )
 def test_curves_that_cannot_be_drawn_are_refused_before_training(arguments, sentence, tmp_path, monkeypatch, capsys):

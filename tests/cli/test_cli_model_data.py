@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from cli_files import DAYS, run, run_json, svmlight, write_files
 
-from votron import load
+from votron import load, save
 from votron.saving import read_manifest
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -71,10 +71,8 @@ LABELS = {
     "leading zeros": ("01", "1a", "01"),
     "truth or perhaps": ("true", "maybe", "true"),
     "numbers and a word": ("1", "other", "1"),
-    "truth": ("true", "false", "true"),
     "Truth": ("True", "False", "False"),
     "yes and no": ("yes", "no", "no"),
-    "floats": ("1.0", "2.0", "2.0"),
     "signs": ("1", "-1", "-1"),
 }
 
@@ -179,22 +177,21 @@ def test_quotes_are_those_of_training(here, capsys):
     assert again != run(capsys, "predict", "m.votron", "single.csv", "--scores", "--quote", "'").out
 
 
-@pytest.mark.parametrize("provenance", [{"data": "a friend"}, {"reading": 3, "test": [], "stream": "x", "label": 2}])
+@pytest.mark.parametrize(
+    "provenance",
+    [
+        {"data": "a friend"},
+        {"reading": 3, "test": [], "stream": "x", "label": 2},
+        {"reading": {"na_values": 5, "header": "x", "quote": 7, "missing": []}},
+    ],
+)
 def test_provenance_may_be_anything(provenance, here, capsys):
     """Users of Python keep there what they like."""
-    import votron
-
     trained(capsys, "days.csv", "--label", "Play")
-    votron.save(votron.load("m.votron"), "mine.votron", provenance=provenance)
+    save(load("m.votron"), "mine.votron", provenance=provenance)
     assert run(capsys, "predict", "mine.votron", "days.csv").out.count("\n") == 13
     assert run_json(capsys, "evaluate", "mine.votron", "days.csv", "--label", "Play")["rows"] == 12
     assert run_json(capsys, "certify", "mine.votron", "days.csv", "--label", "Play")["m"] == 12
-    odd = {"reading": {"na_values": 5, "header": "x", "quote": 7, "missing": []}, "label": "Play"}
-    votron.save(votron.load("m.votron"), "mine.votron", provenance=odd)
-    assert run(capsys, "predict", "mine.votron", "days.csv").out.count("\n") == 13
-
-
-# -- the command of tune ----------------------------------------------------------------------------------------------
 
 
 # -- pipes ------------------------------------------------------------------------------------------------------------

@@ -137,9 +137,3 @@ def test_models_keep_what_marked_missing_values(marked, capsys):
     reading = json.loads(run(capsys, "inspect", "m.votron", "--json").out)["provenance"]["reading"]
     assert (reading["na_values"], reading["only_na_values"]) == (["."], False)
     assert len(run(capsys, "predict", "m.votron", "t.csv").out.split()) == 41
-
-
-# -- folders of tables ------------------------------------------------------------------------------------------------
-
-
-# -- descriptions -----------------------------------------------------------------------------------------------------

@@ -17,7 +17,14 @@ from clusters import cluster_of
 from sklearn.base import clone
 from sklearn.datasets import load_digits
 
-from votron import AveragedPerceptronClassifier, VotedPerceptronClassifier
+import votron
+from votron import (
+    AveragedPerceptronClassifier,
+    KernelAdatronClassifier,
+    VotedPerceptronClassifier,
+    VotedPerceptronClassifierCV,
+    WinnowClassifier,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -140,6 +147,19 @@ def test_partial_fit(client, digits):
         local.partial_fit(X[part] / 3, y[part], classes=range(10))
         remote.partial_fit(*spread(X[part] / 3, y[part], 300), classes=range(10))
     assert remote.record_.equals(local.record_)
+    assert not hasattr(remote.partial_fit(X[:50] / 3, y[:50]), "cluster_account_")
+
+
+def test_partial_fit_of_the_averaged_perceptron(client, digits, tmp_path):
+    X, y = digits
+    local, remote = AveragedPerceptronClassifier(), AveragedPerceptronClassifier()
+    for part in (slice(0, 700), slice(700, 1797)):
+        local.partial_fit(X[part], y[part], classes=range(10))
+        remote.partial_fit(*spread(X[part], y[part], 300), classes=range(10))
+        remote.save(tmp_path / "model.votron")
+        remote = votron.load(tmp_path / "model.votron")
+    assert np.array_equal(remote.coef_, local.coef_)
+    assert np.array_equal(remote.n_mistakes_, local.n_mistakes_)
 
 
 def test_memory_limit_of_a_worker(client, digits):
@@ -227,6 +247,7 @@ def test_what_does_not_go_together_is_told_in_a_sentence(client, digits):
     other = da.from_array(y, chunks=500)
     for told, act in {
         r"chunks as long as those of X, .* Got \[500, 500, 500, 297\]": lambda: voted().fit(rows, other),
+        r"The sample_weight must have chunks": lambda: voted().fit(rows, labels, sample_weight=other + 1),
         r"as many as the rows of X, 1797\. Got 1796": lambda: voted().fit(rows, labels[1:]),
         r"all columns of its rows: X\.rechunk": lambda: voted().fit(rows.rechunk((450, 32)), labels),
         r"no Dask collections with kernel='precomputed'": lambda: voted(kernel="precomputed").fit(rows, labels),
@@ -235,6 +256,24 @@ def test_what_does_not_go_together_is_told_in_a_sentence(client, digits):
         r"NaN": lambda: voted().fit(rows / rows, labels),
     }.items():  # fmt: skip
         with np.errstate(invalid="ignore"), pytest.raises(ValueError, match=told):
+            act()
+
+
+def test_what_does_not_take_collections_says_so(digits):
+    X, y = digits
+    rows, labels = spread(X, y, 450)
+    model = voted().fit(X[:300], y[:300])
+    for act in (
+        lambda: WinnowClassifier(binarize=0.5).fit(rows, labels),
+        lambda: KernelAdatronClassifier().fit(rows, labels),
+        lambda: VotedPerceptronClassifierCV().fit(rows, labels),
+        lambda: model.agreement(rows),
+        lambda: model.explain(rows),
+        lambda: votron.certify(model, rows, labels),
+        lambda: model.with_rule("holdout", X_val=rows, y_val=labels),
+        lambda: model.with_best_moment(rows, labels),
+    ):
+        with pytest.raises(votron.VotronError, match="no Dask collections here"):
             act()
 
 

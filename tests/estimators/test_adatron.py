@@ -1,5 +1,7 @@
 """KernelAdatronClassifier against a hard-margin SVM without bias, its own proof of nearness, and the soft form."""
 
+import signal
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -10,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 from strategies import thorough
 
-from votron import KernelAdatronClassifier
+from votron import KernelAdatronClassifier, VotronError
 from votron.engine import adatron as engine
 from votron.engine import solve_adatron
 from votron.kernels import GaussianKernel, LinearKernel, NormalizedKernel, PolynomialKernel, PrecomputedKernel
@@ -53,6 +55,25 @@ def test_margins_are_those_of_the_hard_svm(digits, kernel, label):
     coefficients = np.zeros(len(y))
     coefficients[found.support] = found.signed
     assert margin_of(kernel(X), y, coefficients) == pytest.approx(found.margin, rel=1e-6)
+
+
+def test_ctrl_c_is_handed_on_from_a_run_that_converges(digits, monkeypatch):
+    def interrupted(*args, **options):
+        found = solve_adatron(*args, **options)
+        signal.raise_signal(signal.SIGINT)
+        return found
+
+    monkeypatch.setattr("votron.estimators.adatron.solve_adatron", interrupted)
+    model = KernelAdatronClassifier(kernel="poly")
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(digits[0], digits[1] == 3)
+    assert model.converged_
+
+
+def test_threads_are_refused_by_the_name_of_the_class(digits):
+    model = KernelAdatronClassifier(kernel="poly").fit(digits[0], digits[1] == 3).set_params(n_jobs=0)
+    with pytest.raises(VotronError, match="'n_jobs' parameter of KernelAdatronClassifier"):
+        model.predict(digits[0])
 
 
 @pytest.mark.parametrize("first", [4, 50])

@@ -9,7 +9,7 @@ from sklearn.datasets import load_digits, make_classification
 from sklearn.metrics.pairwise import polynomial_kernel
 from sklearn.utils import check_random_state
 
-from votron import VotedPerceptronClassifier, VotronError, certify, load, save
+from votron import AveragedPerceptronClassifier, VotedPerceptronClassifier, VotronError, certify, load, save
 from votron.estimators._training import TrainingData, presentation
 
 DIGITS = load_digits(return_X_y=True)
@@ -179,3 +179,12 @@ def test_rows_of_weight_0_are_left_out(params):
         assert np.array_equal(whole.support_, np.flatnonzero(kept)[part.support_])
         tested = rows[:, kept] if precomputed else rows
         assert np.array_equal(whole.decision_function(rows), part.decision_function(tested))
+
+
+@pytest.mark.parametrize("classifier", [VotedPerceptronClassifier(gamma=0.1), AveragedPerceptronClassifier()])
+def test_further_training_drops_the_validation_scores(classifier):
+    X, y = NOISY
+    stopped = classifier.set_params(early_stopping=True, random_state=0).fit(X, y)
+    assert stopped.validation_scores_
+    stopped.partial_fit(X, y)
+    assert not [name for name in vars(stopped) if name.startswith("validation_") and name.endswith("_")]

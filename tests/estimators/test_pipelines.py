@@ -93,6 +93,17 @@ def test_a_pipeline_has_what_its_classifier_has(fitted, tmp_path):
     assert load(tmp_path / "m.votron").record_.equals(model.record_)
 
 
+@pytest.mark.parametrize("choose", [("with_rule", "holdout"), ("with_rule", "auto"), ("with_best_moment",)])
+def test_rows_to_choose_by_go_through_the_steps(fitted, choose):
+    model, X, y = fitted
+    method, rows, rng = choose[0], model[:-1].transform(X), np.random.default_rng(1)
+    y = np.where(rng.random(len(y)) < 0.3, 1 - y, y)
+    through = getattr(model, method)(*choose[1:], X_val=X, y_val=y)
+    expected = getattr(model[-1], method)(*choose[1:], X_val=rows, y_val=y)
+    assert through.history_ == expected.history_
+    np.testing.assert_array_equal(through.decision_function(X), expected.decision_function(rows))
+
+
 def test_it_is_a_pipeline_and_no_more_where_that_matters(fitted):
     model, X, y = fitted
     assert isinstance(clone(model), ClassifierPipeline)

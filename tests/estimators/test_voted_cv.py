@@ -9,7 +9,6 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_digits, load_iris, make_classification, make_moons
-from sklearn.exceptions import NotFittedError
 from sklearn.metrics import get_scorer, make_scorer
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -25,7 +24,7 @@ from votron import (
     load,
     save,
 )
-from votron.estimators._grid import LIMITS, Setting, beyond, moments_until, rank, steady_scores
+from votron.estimators._grid import LIMITS, Setting, beyond, moments_until, steady_scores
 from votron.estimators._search import Folds
 from votron.estimators._watching import OutOfTime, fit_until
 
@@ -160,8 +159,13 @@ def test_large_data_are_drawn_from():
 def test_without_refit_there_is_no_model():
     model = VotedPerceptronClassifierCV(**FEW, refit=False).fit(*IRIS)
     assert model.best_params_ == VotedPerceptronClassifierCV(**FEW).fit(*IRIS).best_params_
-    with pytest.raises(NotFittedError):
+    with pytest.raises(VotronError, match="refit=False"):
         model.predict(IRIS[0])
+
+
+def test_score_weighs_rows_only_for_scorers_that_do():
+    model = VotedPerceptronClassifierCV(**FEW, scoring=make_scorer(lambda y, found: np.mean(y == found))).fit(*IRIS)
+    assert model.score(*IRIS, sample_weight=np.arange(150)) == model.score(*IRIS)
 
 
 @pytest.mark.parametrize("scoring", ["roc_auc", "balanced_accuracy"])
@@ -246,16 +250,6 @@ def test_a_steady_score_is_half_its_own_and_a_quarter_of_each_neighbours(name, s
     assert steady_scores(params, scores, [0] * len(scores)) == pytest.approx(expected)
     apart = [params[0], params[1] | {"rule": "last"}, *params[2:]]
     assert steady_scores(apart, scores, [0] * len(scores))[1] == scores[1]
-
-
-def test_nan_is_worse_than_any_score_and_no_neighbour():
-    nan = float("nan")
-    params = [{"epochs": epochs} for epochs in (1, 2, 4, 8)]
-    scores = [0.5, nan, 1.0, 0.0]
-    steady = steady_scores(params, scores, [0] * 4)
-    assert steady == pytest.approx([0.625, nan, 0.625, 0.25], nan_ok=True)
-    ranks = [rank(*each, 0) for each in zip(params, scores, steady, strict=True)]
-    assert sorted(range(4), key=ranks.__getitem__) == [2, 0, 3, 1]
 
 
 # -- time and refusals ------------------------------------------------------------------------------------------------

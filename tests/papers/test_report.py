@@ -2,12 +2,11 @@
 
 import re
 import sys
-from collections import Counter
 from dataclasses import replace
-from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from html_pages import Page
 from matplotlib.image import imread
 
 from votron.data import ImageSet, load_image_set
@@ -22,8 +21,6 @@ from votron.papers.reproduce import Settings, reproduce
 from votron.papers.results import Results
 from votron.papers.runs import LINES, RULES, RunKey, perform
 from votron.papers.tables import Cell, Row, Table
-
-VOID = {"meta", "img", "br", "hr", "input", "link"}
 
 
 @pytest.fixture(scope="module")
@@ -51,63 +48,13 @@ def with_data(made, **fields):
     return replace(made, results=replace(made.results, data=replace(made.results.data, **fields)))
 
 
-class Page(HTMLParser):
-    """Checks that what is opened is closed, and keeps tags, ids, references, and the text of table cells by row."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.open, self.tags, self.ids, self.references, self.styles = [], Counter(), [], [], []
-        self.text, self.rows = [], []
-        self.feed(text)
-        self.close()
-        assert not self.open, self.open
-
-    def handle_starttag(self, tag, attrs):
-        self.handle_startendtag(tag, attrs)
-        if tag not in VOID:
-            self.open.append(tag)
-        if tag == "tr":
-            self.rows.append([])
-        if tag in ("td", "th"):
-            self.rows[-1].append("")
-
-    def handle_startendtag(self, tag, attrs):
-        self.tags[tag] += 1
-        names = [name for name, _ in attrs]
-        assert len(names) == len(set(names)), (tag, names)
-        for name, value in attrs:
-            if name == "id":
-                self.ids.append(value)
-            if name in ("href", "src", "xlink:href", "srcset", "action"):
-                self.references.append(value)
-            if name in ("style", "clip-path"):
-                self.styles.append(value)
-
-    def handle_endtag(self, tag):
-        assert self.open, f"</{tag}> closes nothing"
-        assert self.open.pop() == tag, tag
-
-    def handle_data(self, data):
-        self.text.append(data)
-        if {"td", "th"} & set(self.open):
-            self.rows[-1][-1] += data
-
-
 # -- the page ---------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.slow
-def test_what_is_opened_is_closed_and_ids_are_unique(page):
-    parsed = Page(page)
-    assert [id for id, times in Counter(parsed.ids).items() if times > 1] == []
-    assert parsed.tags["h1"] == parsed.tags["main"] == parsed.tags["title"] == 1
-    assert page.startswith("<!doctype html>")
 
 
 @pytest.mark.slow
 def test_the_page_refers_to_nothing_outside_it(page):
     parsed = Page(page)
-    assert parsed.tags["script"] == parsed.tags["link"] == parsed.tags["iframe"] == 0
+    assert not {"script", "link", "iframe"} & set(parsed.tags)
     assert len(parsed.references) > 20
     for reference in parsed.references:
         assert reference.startswith("data:image/png;base64,") or reference[0] == "#", reference
@@ -186,7 +133,7 @@ def test_what_is_hostile_is_shown_and_not_done(made):
     hostile = with_data(made, name=evil, source=evil)
     claim = Claim(evil, evil, False, evil)
     parsed = Page(html(replace(hostile, tables=[table], claims=[claim], notes=[evil], command=evil)))
-    assert parsed.tags["script"] == 0
+    assert "script" not in parsed.tags
     assert "".join(parsed.text).count(evil) >= 10
 
 
@@ -201,7 +148,7 @@ def test_a_report_of_nothing_but_the_frontier(made, tmp_path):
     assert [file.name for file in files] == names
     parsed = Page(files[3].read_text(encoding="utf-8"))
     assert ["SVC, raw, (1 + 3 x·z)^4, C = 10", "1.25", "", "", "100", "1.00", "0.10"] in parsed.rows
-    assert parsed.tags["svg"] == 1
+    assert parsed.tags.count("svg") == 1
     assert parsed.ids[:2] == ["summary", "frontier"]
 
 

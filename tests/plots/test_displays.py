@@ -104,7 +104,7 @@ def test_reliability_has_all_rows_in_equal_parts(digits):
     shown = plots.ReliabilityDisplay.from_predictions(y, p, classes=model.classes_, n_bins=1)
     assert shown.probability == pytest.approx([p.max(axis=1).mean()])
     assert shown.share == pytest.approx([model.score(X, y)])
-    with pytest.raises(VotronError, match=r"a column for each of 10 classes. Got shape \(597, 3\) instead"):
+    with pytest.raises(VotronError, match=r"\(597, 3\)"):
         plots.ReliabilityDisplay.from_predictions(y, p[:, :3])
 
 

@@ -4,7 +4,6 @@ import html
 import json
 import re
 import sys
-from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +12,7 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 from fitted_models import classifiers, pipelines
+from html_pages import Page
 from paper import paper_perceptron
 from PIL import Image
 from report_models import TABLES, train_models
@@ -33,7 +33,6 @@ from votron._util.text import percent
 from votron.cli import main
 from votron.report import write_report
 
-VOID = {"meta", "img", "br"}
 EVIL = "<script>alert(1)</script>"
 
 
@@ -45,56 +44,13 @@ def folder(tmp_path_factory):
     return found
 
 
-class Page(HTMLParser):
-    """A page that is well-formed: what is opened is closed; keeps tags, attributes and the cells of tables."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.open, self.tags, self.attributes, self.ids, self.rows, self.text = [], [], [], [], [], []
-        self.feed(text)
-        self.close()
-        assert not self.open, self.open
-        assert len(set(self.ids)) == len(self.ids)
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append(tag)
-        self.attributes += attrs
-        self.ids += [value for name, value in attrs if name == "id"]
-        if tag == "tr":
-            self.rows.append([])
-        if tag in ("td", "th") and self.rows:
-            self.rows[-1].append("")
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag, attrs):
-        self.tags.append(tag)
-        self.attributes += attrs
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        if "style" not in self.open:
-            self.text.append(data)
-        if self.open and self.open[-1] in ("td", "th"):
-            self.rows[-1][-1] += data
-
-    @property
-    def words(self):
-        return " ".join("".join(self.text).replace("\u00a0", " ").split())
-
-    def row(self, name):
-        return next([cell.replace("\u00a0", " ") for cell in row] for row in self.rows if row and row[0] == name)
-
-
 def page_of(path):
     text = Path(path).read_text(encoding="utf-8")
     page = Page(text)
     assert "script" not in page.tags
     assert "link" not in page.tags
-    outside = [value for name, value in page.attributes if name in ("src", "href") and value[0] != "#"]
-    assert all(value.startswith("data:image/png;base64,") for value in outside)
+    outside = [reference for reference in page.references if reference[0] != "#"]
+    assert all(reference.startswith("data:image/png;base64,") for reference in outside)
     assert not [name for name, _ in page.attributes if name.startswith("on")]
     assert "url(" not in re.sub(r"url\(#[\w-]+\)", "", text)
     assert "default-src 'none'" in text

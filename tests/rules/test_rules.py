@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
@@ -274,14 +273,6 @@ def test_a_normalised_precomputed_kernel_predicts_the_same_labels(problem):
 def small_run():
     X, codes = scattered(20, 5, seed=7)
     return Fitted(Problem(PolynomialKernel(2), X, codes, n_steps=40), X[:6], codes[:6])
-
-
-def test_vectors_travel():
-    run = small_run().with_holdout()
-    before = run.fast.scores(run.rows, "holdout", True)
-    copy = pickle.loads(pickle.dumps(run.fast))
-    assert not copy._packed
-    np.testing.assert_array_equal(copy.scores(run.rows, "holdout", True), before)
 
 
 def test_no_rows_and_no_mistakes():

@@ -1,5 +1,7 @@
 """The encoder of tables against the textbook: every column by itself, in both libraries of frames."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -337,3 +339,25 @@ def test_rows_without_a_column_or_of_another_kind_are_refused():
 def test_tabular_encoder_gives_every_value_a_feature():
     frame = pd.DataFrame({"x": [f"v{i}" for i in range(60)]})
     assert tabular_encoder(frame).fit(frame).transform(frame).shape == (60, 60)
+
+
+PRICES = [f"${1000 + 37 * i:,}.50" for i in range(40)]
+DATES = [f"{1 + i % 12:02d}/{13 + i % 15}/2020" for i in range(40)]
+
+
+@pytest.mark.parametrize(
+    "odd", [("50.000,00 €", DATES[0]), ("5,5", DATES[0]), ("lots", DATES[0]), (PRICES[0], "3.2.2020")]
+)
+def test_numbers_and_dates_written_otherwise_than_in_training_are_refused(odd):
+    encoder = TableEncoder(missing="mean").fit(pd.DataFrame({"income": PRICES, "day": DATES}))
+    encoder.transform(pd.DataFrame({"income": ["$50,000", None], "day": [None, DATES[3]]}))
+    with pytest.raises(DataError, match="in row 1"):
+        encoder.transform(pd.DataFrame({"income": [PRICES[0], odd[0]], "day": [DATES[0], odd[1]]}))
+
+
+@pytest.mark.parametrize(("texts", "odd"), [(PRICES, "lots"), (PRICES, "-"), (DATES, "soon"), (DATES, "2020-13-45")])
+def test_an_odd_value_among_numbers_or_dates_is_named(texts, odd):
+    column = pd.DataFrame({"value": [*texts, odd]})
+    with pytest.raises(DataError, match=re.escape(repr(odd))):
+        TableEncoder().fit(column)
+    assert TableEncoder(discrete=["value"]).fit(column).remarks_ == []

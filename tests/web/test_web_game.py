@@ -100,13 +100,9 @@ def test_a_scripted_game_over_http(client):
 @pytest.mark.parametrize(
     ("move", "rule", "words"),
     [
-        (
-            {"x": [0.9, 0.9]},
-            "R",
-            "Rule R: ‖x‖ ≤ R. This example has ‖x‖ = 1.27, and R is 1: it lies outside the circle.",
-        ),
-        ({"x": [0.5, 0.1]}, "γ", "and γ is 0.3: it lies within the band."),
-        ({"x": [0.0, 0.5], "y": -1}, "u", "Rule u: the label is the side of u. Here u·x = 0.5, so the label is +1."),
+        ({"x": [0.9, 0.9]}, "R", "Rule R"),
+        ({"x": [0.5, 0.1]}, "γ", "γ is 0.3"),
+        ({"x": [0.0, 0.5], "y": -1}, "u", "Rule u"),
     ],
 )
 def test_each_rule_is_named(client, move, rule, words):

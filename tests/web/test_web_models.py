@@ -195,7 +195,6 @@ def test_what_a_file_says_of_itself_cannot_end_its_script(workshop, tmp_path):
     [
         (["--game", "x"], 2, "--game goes with --export"),
         (["--test", "digits"], 2, "--test goes with --model"),
-        (["--port", "70000"], 2, "--port"),
         (["--export", "no/such/folder/a.html"], 2, "there is no folder"),
         (["--model", "none.votron"], 1, "none.votron"),
     ],

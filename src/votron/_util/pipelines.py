@@ -54,5 +54,5 @@ def summary_of(model: Estimator) -> Params:
         found["examples"], found["steps"] = int(model.record_.n_examples), int(model.record_.n_steps)
         found["record"] = model.record_.digest()
     if hasattr(model, "made_from_"):
-        found.update(made_from=model.made_from_, form=model.form_, gave_up=list(model.gave_up_))
+        found.update(made_from=model.made_from_, form=model.form_, dropped=list(model.dropped_))
     return found

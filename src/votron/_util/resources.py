@@ -201,7 +201,7 @@ class Growing:
 # -- threads -----------------------------------------------------------------------------------------------------------
 
 
-def effective_threads(n_jobs: int | None, owner: str = "VotedPerceptronClassifier") -> int:
+def effective_threads(n_jobs: int | None, owner: str = "votron") -> int:
     """Turn the parameter ``n_jobs`` into a number of threads."""
     if n_jobs is None:
         n_cores = _n_cores()

@@ -50,7 +50,7 @@ def export(model: str, onnx: str | None, compact: str | None, proba: bool, rules
         lines.append(printable(f"onnx: {onnx}, {rounded_bytes(size)}"))
     if compact is not None:
         small, before = saved.estimator.compact(), saved.manifest.n_bytes
-        size, dropped = save_model(saved.with_estimator(small).model, compact, saved.provenance), list(small.gave_up_)
+        size, dropped = save_model(saved.with_estimator(small).model, compact, saved.provenance), list(small.dropped_)
         written["compact"] = {"file": compact, "bytes": size, "bytes_before": before, "dropped": dropped}
         lines.append(printable(f"compact: {compact}, {rounded_bytes(size)} (it was {rounded_bytes(before)})"))
         lines += [wrapped(f"It can no longer: {'; '.join(dropped)}.")] if dropped else []

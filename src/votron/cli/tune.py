@@ -35,8 +35,6 @@ from votron.cli.training import Job, TrainingOutcome, fit
 
 LISTS = {"kernel": "kernels", "degree": "degrees", "gamma": "gammas", "margin": "margins", "rule": "rules"}
 """Parameters of the classifier that the search has lists of, and what these are called."""
-_SAME = ("coef0", "normalize_kernel", "class_weight", "n_jobs", "memory_limit", "epochs")
-"""Parameters that are the same for all settings."""
 _MAX_ROWS, _SHOWN = 20_000, 15
 
 _NUMBERS = options.Values(options.Number("scale", "auto"))
@@ -169,11 +167,14 @@ def tuned(
             f"--tune is for --estimator voted. Search {job.estimator} in Python with scikit-learn's GridSearchCV, as "
             "docs/tuning.md shows."
         )
+    from votron.estimators.voted_cv import SHARED
+
     given: Params = {}
+    settable = {*LISTS, *SHARED, "epochs"}
     for name, value in params.items():
         if name == "random_state":
             continue
-        if name not in (*LISTS, *_SAME) or value is None or (name, value) in (("rule", "auto"), ("rule", "holdout")):
+        if name not in settable or value is None or (name, value) in (("rule", "auto"), ("rule", "holdout")):
             typed = "" if value is True else f" {NONE if value is None else value}"
             raise click.UsageError(f"--{name.replace('_', '-')}{typed} does not go with --tune.")
         given[LISTS.get(name, name)] = [value] if name in LISTS else value

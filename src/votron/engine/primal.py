@@ -115,10 +115,10 @@ class PrimalTrainer:
         time: int,
         *,
         with_bias: bool,
-        margin: float | Floats = 0.0,
-        joint: bool = False,
-        thin: bool = False,
-        largest_weight: float = 0.0,
+        margin: float | Floats,
+        joint: bool,
+        thin: bool,
+        largest_weight: float,
     ) -> PrimalTrainer:
         """Return a trainer in the state that another returned as `state`.
 
@@ -173,7 +173,8 @@ class PrimalTrainer:
         size = self.n_features, self.n_vectors
         other = PrimalTrainer(*size, bias=self.bias, margin=self.margin, joint=self.joint)
         for name in _ARRAYS:
-            getattr(other, name)[:] = getattr(self, name)
+            mine = getattr(self, name)
+            getattr(other, name)[..., : mine.shape[-1]] = mine  # those from a file may lack what pads them
         other.time, other.largest_weight = self.time, self.largest_weight
         return other
 

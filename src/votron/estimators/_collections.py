@@ -31,7 +31,7 @@ def spread(
         raise VotronError(
             f"Found array with 0 sample(s) (shape={rows.shape}) while a minimum of 1 is required by {owner}."
         )
-    return rows, None if isinstance(y, str) else column_or_1d(gathered(y, rows, "labels"), warn=True)
+    return rows, column_or_1d(gathered(y, rows, "labels"), warn=True)
 
 
 def checked_chunk(chunk: RowsLike, owner: str) -> Rows:

@@ -27,7 +27,7 @@ def _has_probabilities(model: ProbabilisticClassifier) -> bool:
     why = "no row was scored before it was learnt" if trained else "it comes from a file or a model without them"
     raise VotronError(
         f"This {type(model).__name__} has no probabilities, since {why}: fit it again, or give held-out rows to "
-        "CalibratedClassifierCV(FrozenEstimator(model), method='temperature')."
+        "CalibratedClassifierCV(FrozenEstimator(model), method='sigmoid')."
     )
 
 

@@ -152,9 +152,7 @@ def _accuracy(model: _Scored, X: Rows, y: Array, sample_weight: Floats | None) -
 
 def scorer_for(scoring: str | Callable[..., float] | None) -> Callable[..., float]:
     """Return a scorer that takes a model, rows, labels and ``sample_weight``; None: accuracy."""
-    if scoring is None or scoring == "accuracy":
-        return _accuracy  # scikit-learn's checks labels each time
-    scorer: Callable[..., float] = get_scorer(scoring)
+    scorer: Callable[..., float] = get_scorer("accuracy" if scoring is None else scoring)
     asked = getattr(scorer, "_response_method", "predict")
     if not any(hasattr(_Scored, name) for name in ([asked] if isinstance(asked, str) else asked)):
         raise VotronError(
@@ -187,7 +185,9 @@ class Search:
     def run(self) -> list[Point]:
         """Search, and return the best moment and rule of each trial, the best first."""
         self._started = time.monotonic()
-        self.scorer, folder, self._same = scorer_for(self.model.scoring), self.model.resume, list[object]()
+        scoring, folder, self._same = self.model.scoring, self.model.resume, list[object]()
+        # scikit-learn's accuracy checks labels each time
+        self.scorer = _accuracy if scoring in (None, "accuracy") else scorer_for(scoring)
         self._fold_result = joblib.Memory(folder, verbose=0).cache(fold_result, ignore=["search", "end"])
         if folder is not None:
             folds, model, rows = self.folds, self.model, self.folds.rows

@@ -25,7 +25,14 @@ from votron._util.types import Array, Estimator, Floats, Index, Labels, Rows, Ro
 from votron.cluster.rows import SpreadRows
 from votron.engine import TrainingRun, Watch
 from votron.errors import NotRepresentableError, VotronError
-from votron.estimators._validation import check_two_classes, encode_labels, examples_of, read_classes, validated
+from votron.estimators._validation import (
+    check_two_classes,
+    encode_labels,
+    examples_of,
+    is_collection,
+    read_classes,
+    validated,
+)
 from votron.history import Fingerprint, TrainingHistory
 from votron.kernels import Kernel, make_kernel
 from votron.kernels.base import is_precomputed, kernel_class, negative_diagonal
@@ -45,6 +52,8 @@ _WORTH_ASKING = 64 << 20
 """Bytes of weights from which on free memory is looked up."""
 _LONGEST = 2**62
 """Steps that can be counted."""
+_OF_ONE_RUN = ("cluster_account_", "validation_moments_", "validation_scores_")
+"""Attributes that further training does not keep."""
 
 
 @contextmanager
@@ -116,7 +125,16 @@ def training_data(
     Weights are ``scaled`` to a mean of 1, but not those of a batch.
     """
     first, kernel = not (batch and hasattr(model, "history_")), getattr(model, "kernel", None)
-    rows, labels = validated(model, X, y, kernel=kernel, reset=first)
+    rows: Rows
+    for name in _OF_ONE_RUN:
+        model.__dict__.pop(name, None)
+    if model._takes_collections and is_collection(X):
+        from votron.estimators._collections import gathered, spread
+
+        rows, labels = spread(model, X, y, kernel=kernel, reset=first)
+        sample_weight = None if sample_weight is None else gathered(sample_weight, rows, "sample_weight")
+    else:
+        rows, labels = validated(model, X, y, kernel=kernel, reset=first)
     known = classes
     if not first:
         known = model.classes_
@@ -125,7 +143,7 @@ def training_data(
         for name, value in model._fixed.items():
             if (now := getattr(model, name)) != value:
                 raise _changed(f"The {name!r} parameter of {type(model).__name__}", value, now, name)
-    model._fixed = {name: getattr(model, name) for name in model._FIXED}
+    model._fixed = {name: getattr(model, name) for name in model._FIXED_IN_BATCHES}
     n, some, kept, weights = len(labels), rows, None, None
     if sample_weight is not None or getattr(model, "class_weight", None) is not None:
         from votron.estimators._weights import weighed  # most rows have no weights

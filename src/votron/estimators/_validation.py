@@ -67,9 +67,10 @@ def validated(
     What the user gave is not written to. A kernel that is made already also says whether the data are for it.
     """
     if is_collection(X):
-        from votron.estimators._collections import spread
-
-        return spread(estimator, X, y, kernel=kernel, reset=reset)
+        raise VotronError(
+            f"{type(estimator).__name__} takes no Dask collections here: VotedPerceptronClassifier and "
+            "AveragedPerceptronClassifier do, in fit, partial_fit and to predict. X.compute() brings the rows together."
+        )
     if not isinstance(X, np.ndarray):
         refuse_text(X, type(estimator).__name__)
     if not isinstance(y, str):

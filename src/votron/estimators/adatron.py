@@ -234,10 +234,10 @@ class KernelAdatronClassifier(SupportVectorMixin, VotronClassifier):
 
     def _tell_of_end(self, interrupted: bool) -> None:
         """Hand Ctrl-C on, or warn that the margin is not as near to the best as was asked for."""
-        if self.converged_:
-            return
         if interrupted:
             raise KeyboardInterrupt("Training stopped; the model has what it found until then.")
+        if self.converged_:
+            return
         names = self.classes_[1:] if len(self.classes_) == 2 else self.classes_
         hard = [
             repr(name) for name, separable in zip(names.tolist(), self.separable_, strict=True) if separable is False

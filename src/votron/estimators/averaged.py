@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
@@ -155,7 +156,8 @@ class AveragedPerceptronClassifier(ProbabilisticClassifier):
     ['rain', 'sun']
     """
 
-    _FIXED = ("fit_intercept", "margin", "multiclass")
+    _takes_collections = True
+    _FIXED_IN_BATCHES = ("fit_intercept", "margin", "multiclass")
     _parameter_constraints: ClassVar[dict[str, list[object]]] = {
         "epochs": [Interval(Real, 0, None, closed="neither"), None],
         "average": ["boolean"],
@@ -252,7 +254,8 @@ class AveragedPerceptronClassifier(ProbabilisticClassifier):
             trainer = self._new_trainer() if first else self._trainer
             run, sample = TrainingRun(0, False, False), None
             if len(order):
-                with trainer.undone_on_error(data.rows):
+                on_cluster = isinstance(data.rows, SpreadRows)  # where copies learn, until one is taken over
+                with nullcontext() if on_cluster else trainer.undone_on_error(data.rows):
                     scored = ScoredRows(trainer, data, order, len(order))
                     run = self._train(trainer, data, order, len(order), scored)
                 sample = scored.sample(grouped=True)
@@ -306,7 +309,6 @@ class AveragedPerceptronClassifier(ProbabilisticClassifier):
         self, trainer: PrimalTrainer, data: TrainingData, order: Index, n_steps: int, scored: ScoredRows
     ) -> TrainingRun:
         run = self._train(trainer, data, order, n_steps, scored)
-        self.__dict__.pop("validation_scores_", None)
         if self.epochs is not None and not run.interrupted:
             trainer.time = n_steps  # after convergence the vectors only grow older
         return run
@@ -417,12 +419,12 @@ class AveragedPerceptronClassifier(ProbabilisticClassifier):
         return {name: Measured.of(linear_scores(rows, *weights), self._signs(codes)) for name, weights in made.items()}
 
     def _form(self) -> tuple[Form, tuple[str, ...]]:
-        gave_up = (
+        dropped = (
             "learning on (partial_fit)",
             f"the {'last vector' if self.average else 'average'} (set_params(average={not self.average}))",
             "margins and the certificate (votron.certify)",
         )
-        return Linear(*self._linear()), gave_up
+        return Linear(*self._linear()), dropped
 
     def sparsify(self) -> AveragedPerceptronClassifier:
         """Keep the nonzero weights only, with ``coef_`` as a CSR matrix, until `densify` or further training.

@@ -46,11 +46,13 @@ class VotronClassifier(ClassifierMixin, BaseEstimator):
     """Passes without a better prediction of the held-out part after which ``early_stopping`` ends training."""
     _ties_to_first: bool = False
     """True if of two classes a score of 0 predicts the first."""
-    _FIXED: ClassVar[tuple[str, ...]] = ()
+    _takes_collections: ClassVar[bool] = False
+    """Whether ``fit`` and ``partial_fit`` take Dask collections."""
+    _FIXED_IN_BATCHES: ClassVar[tuple[str, ...]] = ()
     """Parameters that may not change between calls of ``partial_fit``; `_fixed` has their values."""
     _fixed: Params
-    _tables: ClassVar[dict[str, str]] = {}
-    """What suits it of the parameters of `votron.TableEncoder`, where that is not what suits most."""
+    _encoder_defaults: ClassVar[dict[str, str]] = {}
+    """Its own defaults for parameters of `table_classifier`."""
 
     def _validate_params(self) -> None:
         """Refuse parameters that are out of range, and ask whether a name that is nearly right was meant."""
@@ -71,7 +73,7 @@ class VotronClassifier(ClassifierMixin, BaseEstimator):
 
     @property
     def _n_threads(self) -> int:
-        return effective_threads(getattr(self, "n_jobs", None))
+        return effective_threads(getattr(self, "n_jobs", None), type(self).__name__)
 
     def fit(self, X: RowsLike, y: Labels, sample_weight: ArrayLike | None = None) -> Self:
         """Train on data and labels.
@@ -275,7 +277,7 @@ class VotronClassifier(ClassifierMixin, BaseEstimator):
         Returns
         -------
         CompactClassifier
-            The model; its ``gave_up_`` says what it cannot do any more.
+            The model; its ``dropped_`` says what it cannot do any more.
         """
         from votron.estimators.compact import compacted
 

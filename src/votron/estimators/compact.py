@@ -39,7 +39,7 @@ class CompactClassifier(ProbabilisticClassifier):
         The class that the model was.
     rule_ : str
         What it predicts by.
-    gave_up_ : tuple of str
+    dropped_ : tuple of str
         What it cannot do any more.
     coef_, intercept_ : arrays of shape (n_vectors, n_features) and (n_vectors,)
         The weights, if the form is "linear"; ``coef_`` may be a CSR matrix.
@@ -63,7 +63,7 @@ class CompactClassifier(ProbabilisticClassifier):
     ('linear', (10, 64))
     >>> bool((small.predict(X) == model.predict(X)).all())
     True
-    >>> print(small.gave_up_[0])
+    >>> print(small.dropped_[0])
     learning on (partial_fit)
     """
 
@@ -108,7 +108,7 @@ class CompactClassifier(ProbabilisticClassifier):
         return self.form_  # there is one
 
     def _form(self) -> tuple[Form, tuple[str, ...]]:
-        return self._predictor, self.gave_up_
+        return self._predictor, self.dropped_
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -121,10 +121,10 @@ class CompactClassifier(ProbabilisticClassifier):
 def compacted(model: Estimator) -> CompactClassifier:
     """Return the compact form of a fitted model."""
     check_is_fitted(model)
-    form, gave_up = model._form()
+    form, dropped = model._form()
     made = CompactClassifier(n_jobs=getattr(model, "n_jobs", None))
     made._set(form.reduced() if isinstance(form, Expansion) else form)
-    made.classes_, made.gave_up_ = model.classes_, gave_up
+    made.classes_, made.dropped_ = model.classes_, dropped
     made.made_from_ = getattr(model, "made_from_", type(model).__name__)
     made.rule_ = rule_of(model)
     made._ties_to_first = getattr(model, "_ties_to_first", False)

@@ -104,10 +104,10 @@ class NaiveBayesLinearClassifier(VotronClassifier, BernoulliNB):
     feature_count_: Floats
     feature_log_prob_: Floats
     _ties_to_first = True
-    _FIXED = ("alpha", "binarize")
+    _FIXED_IN_BATCHES = ("alpha", "binarize")
 
     # The absence of each of many hashed features would say something, and of a number only whether it is above 0 does.
-    _tables: ClassVar[dict[str, str]] = {"text_features": "tfidf", "dates": "onehot"}
+    _encoder_defaults: ClassVar[dict[str, str]] = {"text_features": "tfidf", "dates": "onehot"}
     _parameter_constraints: ClassVar[dict[str, list[object]]] = {
         **BernoulliNB._parameter_constraints,
         "alpha": [Interval(Real, 0, None, closed="left")],  # BernoulliNB takes an array for one alpha a class
@@ -265,8 +265,8 @@ class NaiveBayesLinearClassifier(VotronClassifier, BernoulliNB):
                 "Compact weights need an example of every class. Got none of "
                 f"{self.classes_[~np.isfinite(self.class_log_prior_)].tolist()[0]!r} so far."
             )
-        gave_up = ("learning on (partial_fit)", "probabilities (predict_proba), counts and log-ratios")
-        return Linear(self.coef_, self.intercept_, True, self.binarize), gave_up
+        dropped = ("learning on (partial_fit)", "probabilities (predict_proba), counts and log-ratios")
+        return Linear(self.coef_, self.intercept_, True, self.binarize), dropped
 
     def log_odds(self, X: RowsLike, positive: Label, negative: Label) -> Floats:
         """Return the log-odds of one class against another.

@@ -79,9 +79,9 @@ class ClassifierPipeline(Pipeline):
         @functools.wraps(method)
         def taking(*args: Any, **given: Any) -> Any:
             bound = signature.bind(*args, **given)
-            X = bound.arguments.get("X")
-            if X is not None:
-                bound.arguments["X"] = self[:-1].transform(X)
+            for rows in ("X", "X_val"):
+                if bound.arguments.get(rows) is not None:
+                    bound.arguments[rows] = self[:-1].transform(bound.arguments[rows])
             result = method(*bound.args, **bound.kwargs)
             changed = isinstance(result, BaseEstimator) and is_classifier(result)
             return type(self)([*self.steps[:-1], (self.steps[-1][0], result)]) if changed else result
@@ -151,5 +151,6 @@ def encoder_for(X: RowsLike, estimator: Estimator, **options: Any) -> Any:
 
 def table_options(estimator: Estimator, given: Mapping[str, object]) -> Params:
     """Return parameters of `TableEncoder`, with what suits a classifier where they are None."""
-    wishes = {"numeric": "standard", "text_features": "auto", "dates": "cyclic", **getattr(estimator, "_tables", {})}
+    suited = getattr(estimator, "_encoder_defaults", {})
+    wishes = {"numeric": "standard", "text_features": "auto", "dates": "cyclic", **suited}
     return {name: wishes[name] if value is None else value for name, value in given.items()}

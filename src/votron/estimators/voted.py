@@ -195,6 +195,7 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
     [1, 42, 23]
     """
 
+    _takes_collections = True
     AUTO_RULES: ClassVar[tuple[str, ...]] = ("vote", "average", "last")
     """What ``rule="auto"`` chooses among; of equally good ones the first."""
 
@@ -271,7 +272,8 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
                 run, record, rule = self._train_until_best(trainer, data, order, held_out, n_steps, seed)
             else:
                 run, record, rule = self._train_to_the_end(trainer, data, order, n_steps)
-            self._keep(trainer.support_rows[: len(record.support)], data.as_given(record), seed)
+            rows = trainer.support_rows[: len(record.support)]
+            self._keep(Vectors(data.as_given(record), self.kernel_, rows, seed))
             presented = min(run.steps, record.n_steps)
             history = training.history_of_fit(self, data, order, held_out, run)
             self._set_history(replace(history, rows_repeated=presented > len(order), chosen_rule=rule))
@@ -322,7 +324,7 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
             ids[order] = numbered + np.arange(len(order))
             run = self._train(trainer, data, order, len(order), ids)
             seed = _new_seed(check_random_state(self.random_state)) if first else self._vectors.seed
-            self._keep(trainer.support_rows, trainer.record(max(1, trainer.time)), seed)
+            self._keep(Vectors(trainer.record(max(1, trainer.time)), self.kernel_, trainer.support_rows, seed))
             at = training.second_half(order, run.steps, data.rows, later=steps > 0)
             self._add_to_sample(self._sample_of(data, order, at, steps, grouped=True))
             history = training.history_with_batch(self, data, order, run)
@@ -406,8 +408,6 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
         self, trainer: DualTrainer | LinearTrainer, data: TrainingData, order: Index, n_steps: int
     ) -> tuple[TrainingRun, MistakeRecord, None]:
         run = self._train(trainer, data, order, n_steps)
-        self.__dict__.pop("validation_moments_", None)
-        self.__dict__.pop("validation_scores_", None)
         length = run.steps if self.epochs is None or run.interrupted else n_steps
         return run, trainer.record(len(order), length), None
 
@@ -446,14 +446,14 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
         rule = unseen.choices[unseen.best[1]][0] if self.rule == "auto" else None
         return replace(run, converged=run.converged and len(record) == len(whole)), record, rule
 
-    def _keep(self, rows: Rows, record: MistakeRecord, seed: int) -> None:
-        self.record_ = record
+    def _keep(self, vectors: Vectors) -> None:
+        self._vectors, self.kernel_, self.record_ = vectors, vectors.kernel, vectors.record
+        record, rows = vectors.record, vectors.support_rows
         self.support_ = record.support
         self.support_vectors_ = rows[:, :0] if is_precomputed(self.kernel_) else rows
         used = np.unique(record.vector.astype(np.int64) * (len(record.support) + 1) + record.slot)
         self.n_support_ = np.bincount(used // (len(record.support) + 1), minlength=record.n_vectors)
         self.n_mistakes_ = record.n_mistakes
-        self._vectors = Vectors(record, self.kernel_, rows, seed)
 
     def _ask_held_out(self, rows: Rows, codes: Index, weights: Floats | None) -> None:
         """Choose the rule that "auto" stands for, unless early stopping has, or the vectors of "holdout"; calibrate."""
@@ -499,7 +499,7 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
 
     def _predictor_keys(self) -> list[str]:
         names = [name for name, rule in RULES.items() if self._vectors.holdout is not None or not rule.needs_held_out]
-        quick = [name for name in names if getattr(RULES[name], "compiled", ()) is not None]  # the others take long
+        quick = [name for name in names if RULES[name].compiled is not None]  # the others take long
         every = [_key(name, normalized) for name in quick for normalized in (False, True)]
         return list(dict.fromkeys([*every, self._predictor_key()]))
 
@@ -678,8 +678,9 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
         times = moments_within(0, min(self.record_.n_steps, round(max(1.0, self.n_epochs_) * m)), m)
         held_out = self._labelled(X_val, y_val)
         time, chosen = other._best_by(*held_out, times, other.rule)
-        record, rows, seed = self.record_.until(time), self._vectors.support_rows, self._vectors.seed
-        other._keep(rows[: len(record.support)], record, seed)
+        record = self.record_.until(time)
+        rows = self._vectors.support_rows[: len(record.support)]
+        other._keep(Vectors(record, self.kernel_, rows, self._vectors.seed))
         other._set_history(
             replace(
                 self.history_,

@@ -11,7 +11,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.metrics import get_scorer
 from sklearn.model_selection import check_cv
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -23,7 +22,7 @@ from votron._util.types import Array, Floats, Index, Label, Labels, Params, Rows
 from votron.errors import VotronError
 from votron.estimators._grid import moments_until
 from votron.estimators._probabilities import ProbabilisticClassifier
-from votron.estimators._search import Folds, Point, Search, with_every_class_first
+from votron.estimators._search import Folds, Point, Search, scorer_for, with_every_class_first
 from votron.estimators._training import outside_votron, unchanged_on_error
 from votron.estimators._validation import check_two_classes, encode_labels, validated
 from votron.estimators._weights import weighed
@@ -34,7 +33,7 @@ __all__ = ["VotedPerceptronClassifierCV"]
 
 _LISTS = {"kernels": "kernel", "gammas": "gamma", "degrees": "degree", "margins": "margin"}
 """Parameters that are "auto" or a list, and of what."""
-_FIXED = ("coef0", "normalize_kernel", "class_weight", "memory_limit", "n_jobs")
+SHARED = ("coef0", "normalize_kernel", "class_weight", "memory_limit", "n_jobs")
 """Parameters that are the same for all settings."""
 
 
@@ -110,7 +109,7 @@ class VotedPerceptronClassifierCV(ProbabilisticClassifier):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[object]]] = {
-        **{name: VotedPerceptronClassifier._parameter_constraints[name] for name in _FIXED},
+        **{name: VotedPerceptronClassifier._parameter_constraints[name] for name in SHARED},
         **{name: [StrOptions({"auto"}), "array-like"] for name in _LISTS},
         "rules": ["array-like"],
         "epochs": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
@@ -171,12 +170,14 @@ class VotedPerceptronClassifierCV(ProbabilisticClassifier):
 
     def fit(self, X: RowsLike, y: Labels, sample_weight: ArrayLike | None = None) -> Self:
         with unchanged_on_error(self):
+            for name in ("best_estimator_", "history_"):
+                self.__dict__.pop(name, None)
             self._validate_params()
             seed = self.random_state
             if not isinstance(seed, Integral):
                 seed = int(check_random_state(seed).randint(2**31 - 1))
             folds = self._folds(X, y, sample_weight, seed)
-            fixed = {name: getattr(self, name) for name in _FIXED} | {"random_state": seed}
+            fixed = {name: getattr(self, name) for name in SHARED} | {"random_state": seed}
             with Progress(None, self.verbose > 0, label="Tuning", erase=True) as progress:
                 search = Search(self, folds, self._given(), self._listed("rule", self.rules), fixed, progress)
                 self._keep(search, search.run())
@@ -252,25 +253,29 @@ class VotedPerceptronClassifierCV(ProbabilisticClassifier):
             warnings.warn(message, stacklevel=outside_votron())
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "best_estimator_")
+        return hasattr(self, "best_params_")
 
     def _scores(self, rows: Rows) -> Floats:
-        return self.best_estimator_._scores(rows)
+        return self._predicting_model()._scores(rows)
 
     def _has_slope(self) -> bool:
         return True
 
     def _log_probabilities(self, scores: Floats) -> Floats:
-        return self.best_estimator_._log_probabilities(scores)
+        return self._predicting_model()._log_probabilities(scores)
 
     def _predicting_model(self) -> VotedPerceptronClassifier:
         check_is_fitted(self)
+        if not hasattr(self, "best_estimator_"):
+            raise VotronError(
+                f"This {type(self).__name__} was fitted with refit=False, so it cannot predict: train "
+                "VotedPerceptronClassifier(**best_params_), or fit with refit=True."
+            )
         return self.best_estimator_
 
     def score(self, X: RowsLike, y: Labels, sample_weight: ArrayLike | None = None) -> float:
         """Return the score by ``scoring``, accuracy by default; parameters are those of any classifier's ``score``."""
-        scorer = get_scorer("accuracy" if self.scoring is None else self.scoring)
-        return float(scorer(self, X, y, **({} if sample_weight is None else {"sample_weight": sample_weight})))
+        return float(scorer_for(self.scoring)(self, X, y, sample_weight=sample_weight))
 
 
 def _results(points: Sequence[Point]) -> Params:

@@ -120,8 +120,8 @@ class WinnowClassifier(VotronClassifier):
 
     _trainer: WinnowTrainer
 
-    _FIXED = ("promotion", "threshold", "demotion", "complement", "binarize")
-    _tables: ClassVar[dict[str, str]] = {"numeric": "keep", "dates": "onehot"}  # it wants 0 and 1
+    _FIXED_IN_BATCHES = ("promotion", "threshold", "demotion", "complement", "binarize")
+    _encoder_defaults: ClassVar[dict[str, str]] = {"numeric": "keep", "dates": "onehot"}  # it wants 0 and 1
     _parameter_constraints: ClassVar[dict[str, list[object]]] = {
         **CONSTRAINTS,
         "complement": ["boolean"],
@@ -263,9 +263,9 @@ class WinnowClassifier(VotronClassifier):
         return scores
 
     def _form(self) -> tuple[Form, tuple[str, ...]]:
-        gave_up = ("learning on (partial_fit)", "the weights of negations, and the counts of promotions and demotions")
+        dropped = ("learning on (partial_fit)", "the weights of negations, and the counts of promotions and demotions")
         coefficients, intercept = self._trainer.linear()
-        return Linear(coefficients, intercept, True, self._fixed["binarize"]), gave_up
+        return Linear(coefficients, intercept, True, self._fixed["binarize"]), dropped
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -57,6 +57,8 @@ class Rule:
     """Whether it depends on held-out rows, and not on the record alone."""
     by_row: ClassVar[bool] = False
     """Whether each row is scored by vectors of its own."""
+    compiled: ClassVar[tuple[str, ...] | None] = ()
+    """Tallies that the compiled scan keeps, for vectors as they are and normalised ones; None: Python keeps them."""
 
     def predictor(self, training: str, normalized: bool) -> str:
         """Return the name of this rule in certificates, after a training of, say, "one epoch"."""
@@ -100,8 +102,7 @@ class TallyRule(Rule, ABC):
     array([-1.,  1.,  1.])
     """
 
-    compiled: ClassVar[tuple[str, str] | None] = None
-    """Tallies that the compiled scan keeps for this rule, for vectors as they are and for normalised ones."""
+    compiled: ClassVar[tuple[str, ...] | None] = None
 
     @abstractmethod
     def share(self, scores: Floats, length: float, normalized: bool) -> Floats:

@@ -44,9 +44,9 @@ class HeldOutRows:
     rows: Rows
     codes: NDArray[np.int64]
     choices: Sequence[Choice]
-    seed: int = 0
-    n_threads: int = 1
-    weights: Floats | None = None
+    seed: int
+    n_threads: int
+    weights: Floats | None
     """The weight of each row; None: all the same."""
     times: list[int] = field(default_factory=list)
     """Moments that were looked at, rising."""

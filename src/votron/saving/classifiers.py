@@ -79,7 +79,7 @@ def classifier_state(model: Estimator, tensors: Tensors) -> AnyClassifier:
 
 def classifier_from(state: AnyClassifier, tensors: Tensors) -> Estimator:
     model = parts.params_from(state.cls, state.params, tensors)
-    model._fixed = {name: getattr(model, name) for name in model._FIXED}
+    model._fixed = {name: getattr(model, name) for name in model._FIXED_IN_BATCHES}
     model.classes_ = tensors.labels("classes")
     set_names(model, state.n_features, tensors)
     if state.history is not None:
@@ -146,10 +146,7 @@ class Voted(Classifier, tag="VotedPerceptronClassifier"):
         return {"vectors": _vectors_state(model._vectors, tensors)}
 
     def build(self, model: VotedPerceptronClassifier, tensors: Tensors) -> None:
-        vectors = self.vectors.build(tensors, model._n_vectors, self.n_features, model.history_.n_numbered)
-        model.kernel_ = vectors.kernel
-        model._keep(vectors.support_rows, vectors.record, vectors.seed)
-        model._vectors = vectors
+        model._keep(self.vectors.build(tensors, model._n_vectors, self.n_features, model.history_.n_numbered))
 
 
 class ExpansionState(State, tag="expansion", tag_field="form"):
@@ -321,18 +318,18 @@ class Compact(Classifier, tag="CompactClassifier"):
     cls: ClassVar[type[VotronClassifier]] = CompactClassifier
     made_from: str
     rule: str
-    gave_up: list[str]
+    dropped: list[str]
     ties_to_first: bool
     form: LinearState | ExpansionState | SequenceState
 
     @staticmethod
     def learnt(model: CompactClassifier, tensors: Tensors) -> Fields:
-        told = {"made_from": model.made_from_, "rule": model.rule_, "gave_up": list(model.gave_up_)}
+        told = {"made_from": model.made_from_, "rule": model.rule_, "dropped": list(model.dropped_)}
         return {**told, "ties_to_first": bool(model._ties_to_first), "form": _form_state(model._predictor, tensors)}
 
     def build(self, model: CompactClassifier, tensors: Tensors) -> None:
         model.made_from_, model.rule_ = self.made_from, self.rule
-        model.gave_up_, model._ties_to_first = tuple(self.gave_up), self.ties_to_first
+        model.dropped_, model._ties_to_first = tuple(self.dropped), self.ties_to_first
         model._set(self.form.build(tensors, model._n_vectors, self.n_features))
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from votron._util.frames import kind_of, moments_in, objects_of
 from votron._util.types import Floats, Series
 from votron.tables.base import Column
-from votron.tables.survey import Survey, refusal
+from votron.tables.survey import Survey, refusal, refuse_if_nearly_all, refuse_unreadable
 
 if TYPE_CHECKING:
     from votron.tables.encoder import TableEncoder
@@ -90,6 +90,12 @@ class DateColumn(Column):
         if survey.kind == "text":
             found = order_of(map(str, survey.counts), encoder.day_first)
             if found is None:
+                refuse_if_nearly_all(
+                    survey,
+                    "dates",
+                    lambda text: order_of([text], encoder.day_first),
+                    lambda texts: order_of(texts, encoder.day_first),
+                )
                 return None
             order, assumed = found
             read = _read(list(survey.counts), order)
@@ -199,7 +205,9 @@ class DateColumn(Column):
         if kind == "text":
             texts = objects_of(column)
             order = self.order or (order_of([text for text in texts if text]) or ("year first",))[0]
-            return _read(texts, order)
+            found = _read(texts, order)
+            refuse_unreadable(self.name, texts, np.isnat(found), f"dates, {order}")
+            return found
         raise refusal(column, self.name, "dates, as in training")
 
     def _date(self, day: float) -> str:

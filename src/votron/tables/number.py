@@ -15,7 +15,7 @@ from votron._util.text import plain_number
 from votron._util.types import Floats, Series
 from votron.errors import DataError
 from votron.tables.base import Column, Graph
-from votron.tables.survey import Moments, Survey, refusal
+from votron.tables.survey import Moments, Survey, refusal, refuse_if_nearly_all, refuse_unreadable
 
 if TYPE_CHECKING:
     from votron.tables.encoder import TableEncoder
@@ -73,6 +73,13 @@ class NumberColumn(Column):
         chances, decimal = survey.name in encoder.names_in("probabilities"), ""
         if survey.kind == "text" and not (survey.as_values or survey.as_text):
             decimal = decimal_mark(map(str, survey.counts), encoder.decimal) or ""
+            if not decimal:
+                refuse_if_nearly_all(
+                    survey,
+                    "numbers",
+                    lambda text: _NUMBER.fullmatch(text.strip()),
+                    lambda texts: decimal_mark(texts, encoder.decimal),
+                )
         if survey.as_values or survey.as_text or not (survey.kind == "number" or decimal or chances):
             return None
         if decimal:
@@ -104,7 +111,11 @@ class NumberColumn(Column):
         """Return the numbers, NaN for missing values."""
         kind = kind_of(column)
         if kind == "text" and self.decimal:
-            return np.array([_float(value, self.decimal) for value in objects_of(column)])
+            texts = objects_of(column)
+            found = np.array([_float(value, self.decimal) for value in texts])
+            mark = {".": "point", ",": "comma"}[self.decimal]
+            refuse_unreadable(self.name, texts, np.isnan(found), f"numbers with a decimal {mark}")
+            return found
         if kind not in ("number", "boolean", "nothing"):
             raise refusal(column, self.name, "numbers, as in training")
         found = floats_of(column)
@@ -242,7 +253,12 @@ def decimal_mark(texts: Iterable[str], given: str | None = None) -> str | None:
     mark = next(iter(marks), given or ".")
     if plain or len(marks) > 1 or len(units) > 1 or given not in (None, mark):
         return None
-    return mark if all(_WHOLE.fullmatch(digits.partition(mark)[0]) for digits in numbers) else None
+    return mark if all(_is_written_with(mark, digits) for digits in numbers) else None
+
+
+def _is_written_with(decimal: str, digits: str) -> bool:
+    whole, _, fraction = digits.partition(decimal)
+    return bool(_WHOLE.fullmatch(whole)) and not _MARKS.search(fraction)
 
 
 def _decimal_marks(digits: str) -> set[str]:
@@ -257,12 +273,12 @@ def _decimal_marks(digits: str) -> set[str]:
 
 
 def _float(value: object, decimal: str) -> float:
-    """Parse a number, NaN if it is not one."""
+    """Parse a number, NaN if it is not one with this decimal mark."""
     match = _NUMBER.fullmatch(value.strip()) if isinstance(value, str) else None
-    if match is None:
+    if match is None or not _is_written_with(decimal, match["digits"].strip()):
         return np.nan
     whole, _, fraction = match["digits"].partition(decimal)
-    found = float(f"{_MARKS.sub('', whole) or '0'}.{_MARKS.sub('', fraction) or '0'}")
+    found = float(f"{_MARKS.sub('', whole) or '0'}.{fraction.strip() or '0'}")
     return -found if match["open"] or match["sign"] in ("-", "−") or match["sign2"] else found
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from votron._util.frames import (
     declared_values,
@@ -20,6 +22,8 @@ from votron.errors import DataError, VotronError
 
 Value = str | int | float | bool
 
+_FEW_TEXTS, _LOOKED_AT = 10, 500
+"""Distinct texts up to which any may be a category, and those that are looked at for numbers and dates."""
 MOST_VALUES = 100_000
 """Distinct values that a column may have when rows come in batches."""
 
@@ -179,3 +183,32 @@ def refusal(column: Series, name: str, what: str) -> DataError:
         f"The column {name!r} must hold {what}: convert it, or leave it out. Got {shortened(' '.join(odd.split()))} "
         f"(type {column.dtype}) instead."
     )
+
+
+def refuse_unreadable(name: str, values: Sequence[object], unread: NDArray[np.bool_], what: str) -> None:
+    """Raise an error if a value that is not missing could not be read."""
+    for row in np.flatnonzero(unread).tolist():
+        text = values[row]
+        if isinstance(text, str) and text.strip():
+            raise DataError(
+                f"The column {name!r} must hold {what}, as in training. Got {shortened(repr(text))} in row {row} "
+                "instead: correct it, or declare it a missing-value marker."
+            )
+
+
+def refuse_if_nearly_all(
+    survey: Survey, what: str, is_one: Callable[[str], object], are_all: Callable[[list[str]], object]
+) -> None:
+    """Raise an error if at least nine in ten of many texts can be read, and name one that cannot."""
+    texts = [str(value) for value in survey.counts]
+    if len(texts) <= _FEW_TEXTS:
+        return
+    sample = texts[:: -(-len(texts) // _LOOKED_AT)]
+    readable = [text for text in sample if is_one(text)]
+    odd = next((text for text in texts if not is_one(text)), None)
+    if odd is not None and len(readable) >= 0.9 * len(sample) and are_all(readable):
+        raise DataError(
+            f"The column {survey.name!r} must hold {what} alone, as most of its values are. Got "
+            f"{shortened(repr(odd))} instead: correct it, declare it a missing-value marker, or list the column in "
+            "'discrete' to keep all values as categories."
+        )

@@ -202,9 +202,7 @@ def _typed(frame: Frame, data: bytes, options: ReadOptions, place: Place, name: 
         elif column.dtype == pl.String:
             column = column.set(column.is_in(missing).fill_null(False), None) if missing else column
             is_text = column.name in texts or column.name == label or column.null_count() == len(column)
-            if not is_text:
-                _check_texts(column, data, place, name)
-            columns[i] = column
+            columns[i] = column if is_text else _numbers_if_most_are(column, data, place, name)
     return pl.DataFrame(columns)
 
 
@@ -236,15 +234,18 @@ def _without_lists(column: Series, is_text: bool, place: Place, name: str) -> Se
     )
 
 
-def _check_texts(column: Series, data: bytes, place: Place, name: str) -> None:
-    """Refuse a few texts among numbers, which polars turns into texts too."""
+def _numbers_if_most_are(column: Series, data: bytes, place: Place, name: str) -> Series:
+    """Return numbers that polars turned into text because of missing-value markers; refuse other texts among them."""
     odd = column.cast(polars().Float64, strict=False).is_null() & column.is_not_null()
     n = len(column) - column.null_count()
-    if not odd.any() or 2 * odd.sum() >= n:
-        return
+    if 2 * odd.sum() >= n:
+        return column
     key = re.escape(json.dumps(column.name.rpartition(".")[2]).encode()) + rb"\s*:\s*"
     if 2 * len(re.findall(key + rb"[-\d]", data)) <= n:
-        return  # texts that look like numbers
+        return column  # texts that look like numbers
+    if not odd.any():
+        whole = column.cast(polars().Int64, strict=False)
+        return whole if whole.null_count() == column.null_count() else column.cast(polars().Float64)
     row = int(odd.arg_true()[0])
     got = f"{short_repr(column[row])} in {place(row)}"
     raise OddValueError(
