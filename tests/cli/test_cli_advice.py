@@ -1,5 +1,7 @@
 """What `votron train` says unasked: of labels, of long work, of mistakes that stay."""
 
+import shlex
+
 import numpy as np
 import pytest
 
@@ -125,3 +127,23 @@ def test_nothing_is_said_of_clean_data(folder, capsys, margin):
     write(folder / "clean.csv", X + np.sign(X[:, :1]), np.where(X[:, 0] > 0, "yes", "no"))
     assert main(["train", "clean.csv", "--label", "label", "--margin", margin, *TRAIN]) == 0
     assert capsys.readouterr().err == ""
+
+
+def test_the_command_that_tune_prints_runs(folder, capsys):
+    rng = np.random.RandomState(0)
+    write(folder / "few rows.csv", rng.normal(size=(40, 2)), np.where(np.arange(40) % 2, "yes", "no"))
+    tuned = ["few rows.csv", "--label", "label", "--na-values=none", "--no-halving", "--margins", "0", "--epochs", "1"]
+    assert main(["tune", *tuned]) == 0
+    [command] = [line for line in capsys.readouterr().out.splitlines() if line.startswith("To train it: ")]
+    program, *arguments = shlex.split(command.removeprefix("To train it: "))
+    assert program == "votron"
+    assert "none" in arguments
+    assert main(arguments) == 0
+    assert (folder / "model.votron").exists()
+
+
+def test_a_table_with_fewer_rows_than_folds(folder, capsys):
+    write(folder / "tiny.csv", np.arange(8.0).reshape(4, 2), np.array(["no", "yes", "no", "yes"]))
+    assert main(["train", "tiny.csv", "--label", "label", "--tune", "1", *TRAIN]) == 0
+    assert main(["tune", "tiny.csv", "--label", "label"]) == 1
+    assert "--folds" in err_of(capsys)

@@ -57,7 +57,7 @@ def test_a_rare_class_stands_beside_the_error(rare, capsys):
     assert (rarest["label"], rarest["rows"], rarest["rare"]) == ("yes", 6, True)
     for more in ((), ("--class-weight", "balanced")):
         out = " ".join(run(capsys, *train, *more).split())
-        assert "of 6 rows of 'yes', the rarest class, are found; balanced accuracy" in out
+        assert "of 6 rows of 'yes', the rarest class of the training rows, are found; balanced accuracy" in out
         out = run(capsys, "evaluate", "m.votron", "few.csv")
         assert "of 6 rows of 'yes', the rarest class, are found\nbalanced accuracy" in out
     out = run(capsys, *train, "--kernel", "linear", "--epochs", "1", "--class-weight", "balanced", "--test", "0.5")

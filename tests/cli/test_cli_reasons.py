@@ -52,6 +52,8 @@ def test_rows_are_explained_in_the_order_asked_for(here, capsys):
     assert text.startswith("row 3: yes rather than no, by ")
     assert "\n\nrow 1: no rather than yes, by " in text
     assert "Outlook = " in text
+    assert "examples" not in text
+    assert "examples" in run(capsys, "explain", "days.votron", "days.csv", "--row", "3", "--verbose").out
 
 
 def test_training_rows_have_the_names_that_were_kept(here, capsys):

@@ -283,7 +283,7 @@ def test_which_bounds_apply(digits, params, applies):
 
 
 CHANGES = {
-    "gamma=a number not taken from these data": None,  # set to what it was, so that values can be compared
+    "a gamma not computed from these data": None,  # set to what it was, so that values can be compared
     "epochs=1": {"epochs": 1},
     "rule='vote'": {"rule": "vote"},
     "rule='random'": {"rule": "random"},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from votron._util.types import Estimator, Params, RowsLike
@@ -27,7 +28,8 @@ def weighs_classes(classifier: Estimator, provenance: Mapping[str, object]) -> b
     by_class = getattr(classifier, "class_weight", None) is not None
     uneven = isinstance(getattr(classifier, "margin", None), dict)
     kept = getattr(getattr(classifier, "record_", None), "weight", None)  # what a model keeps of weights given to fit
-    return by_class or uneven or kept is not None or bool(provenance.get("sample_weight"))
+    typed = "--class-weight" in str(provenance.get("command"))  # compact models have lost the parameter
+    return by_class or uneven or kept is not None or typed or bool(provenance.get("sample_weight"))
 
 
 def summary_of(model: Estimator) -> Params:
@@ -37,7 +39,7 @@ def summary_of(model: Estimator) -> Params:
         "vectors": 1 if len(model.classes_) == 2 else len(model.classes_),
     }
     if hasattr(model, "kernel_"):
-        found["kernel"] = repr(model.kernel_)
+        found["kernel"] = re.sub(r"\d+\.\d{4,}(e[-+]\d+)?", lambda one: f"{float(one[0]):.4g}", repr(model.kernel_))
     rule = getattr(model, "rule_", getattr(model, "rule", None))
     if rule is not None:
         found["rule"] = str(rule)

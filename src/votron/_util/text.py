@@ -79,6 +79,13 @@ def duration(seconds: float) -> str:
     return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
 
 
+def left_out(dropped: int, unlabelled: int) -> str:
+    """Return in words how many rows were left out, and how many of them for lack of a label."""
+    words = [counted(unlabelled, "row") + " without a label"] if unlabelled else []
+    words += [counted(dropped - unlabelled, "row") + " with missing values"] if dropped > unlabelled else []
+    return ", ".join(words)
+
+
 def rows_used(n_used: int, n_rows: int) -> str:
     """Return how many rows of data are used, of which some may be drawn."""
     return counted(n_used, "row") + (f" drawn from {n_rows:,}" if n_used < n_rows else "")

@@ -105,7 +105,7 @@ class Command(click.Command):
 
     def _failure(self, error: VotronError) -> click.ClickException:
         """Return the error with the option that it is about in front."""
-        name = {"as_text": "discrete"}.get(error.parameter or "", error.parameter)
+        name = {"as_text": "discrete", "cv": "folds"}.get(error.parameter or "", error.parameter)
         for param in self.params:
             if isinstance(param, Option) and param.name in (name, f"{name}s"):
                 message = re.sub(r"^The '\w+' (parameter )?of \w+ ", "", str(error))

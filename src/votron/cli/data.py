@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from votron._util.text import counted, on_one_line, percent, plain_number, shortened
+from votron._util.text import counted, left_out, on_one_line, percent, plain_number, shortened
 from votron._util.types import Params
 from votron.cli import options
 from votron.cli.command import NewFile, argument, command, option
 from votron.cli.models import file_digest, load_model
 from votron.cli.output import Output, pairs, printable, table
-from votron.cli.reading import base_name, check_options_of_tables, left_out, reading_options
+from votron.cli.reading import base_name, check_options_of_tables, reading_options
 from votron.data.formats import KNOWN_SETS
 from votron.errors import DataError, VotronError
 

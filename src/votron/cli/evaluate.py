@@ -86,7 +86,8 @@ def evaluate(
                     each.add(batch, X, predicted)
     out.note(*saved.remarks())
     weighed = weighs_classes(saved.estimator, saved.provenance)
-    if found.counts.rarest["rare"] and not weighed:
+    rarest = found.counts.rarest
+    if rarest["rare"] and rarest["found"] < 0.5 * rarest["rows"] and not weighed:
         out.note("Training with --class-weight balanced finds more rows of the rarest class.")
     if drawn is not None and figure is not None:
         heading = f"{base_name(model)} on {base_name(data)}: {found.error_in_words(confidence)}"

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 @options.rule
 @options.label("Column with labels, which is ignored (default: as in training).")
 @options.common
+@options.verbose
 @options.other_data
 def explain(
     model: str,
@@ -64,10 +65,11 @@ def explain(
     reading: Params,
     out: Output,
 ) -> None:
-    """Show why a row has its label: which training examples and features make its score.
+    """Show why a row has its label: which columns, features or training examples make its score.
 
-    The predicted class is compared with the runner-up. Of a vote it is also shown how the vectors voted over the time
-    of training. Training examples are numbered as the rows of the training file, from 1.
+    The predicted class is compared with the runner-up. The effect of a column is how much the score would fall, on
+    average, with the value of another row. --verbose also shows the training examples for and against, and how the
+    vectors voted over the time of training. Examples are numbered as the rows of the training file, from 1.
     """
     wanted = list(dict.fromkeys(number for numbers in row for number in numbers))
     if figure is not None and len(wanted) > 1:
@@ -86,7 +88,10 @@ def explain(
         height, width, *colours = batch.image_shape or (0, 0)
         shape = (height, width) if height and not colours else None
         write_figure(lambda: found[0].plot(image_shape=shape).figure, figure)
-    out.show({"rows": [each.to_dict() for each in found]}, printable("\n\n".join(map(str, found))))
+    out.show(
+        {"rows": [each.to_dict() for each in found]},
+        printable("\n\n".join(each.describe(verbose=out.verbose) for each in found)),
+    )
 
 
 def _rows(path: str, how: Params, wanted: list[int], out: Output) -> list[tuple[int, Examples, int]]:

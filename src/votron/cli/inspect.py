@@ -65,6 +65,9 @@ def _head(found: Params, path: str, verbose: bool) -> dict[str, str]:
     classes = first_of([_short(label) for label in found["classes"][: _CLASSES + 1]], _CLASSES)
     file = "standard input" if path == "-" else path
     summary = {name: value for name, value in found["summary"].items() if verbose or name not in _VERBOSE}
+    for name, value in summary.items():  # one for each class
+        if isinstance(value, list) and len(value) == len(found["classes"]):
+            summary[name] = dict(zip(map(_short, found["classes"]), value, strict=True))
     if len(summary.get("n_support") or ()) == 1:  # the support of the only vector is the support
         del summary["n_support"]
     return {

@@ -25,7 +25,7 @@ import numpy as np
 from votron import __version__
 from votron._util.frames import columns_of_words, plain_labels
 from votron._util.pipelines import classifier_of
-from votron._util.text import counted, first_of, rounded_bytes, utc_now
+from votron._util.text import counted, first_of, left_out, rounded_bytes, utc_now
 from votron._util.types import Array, Estimator, Params, Rows, RowsLike
 from votron.cli.output import Output
 from votron.cli.reading import (
@@ -35,7 +35,6 @@ from votron.cli.reading import (
     hold_out,
     label_kind,
     labelled_rows,
-    left_out,
     missing_by_column,
     read_batches,
     read_labelled,

@@ -8,14 +8,14 @@ from collections.abc import Sequence
 import click
 import numpy as np
 
-from votron._util.text import counted
+from votron._util.text import counted, left_out
 from votron._util.text_tables import as_csv
 from votron._util.types import Array, Params, Rows, RowsLike
 from votron.cli import options
 from votron.cli.command import NewFile, command, flag, option
 from votron.cli.models import SavedModel, check_probabilities, load_model, score_columns
 from votron.cli.output import Output, as_json, plain, printable, writing
-from votron.cli.reading import empty_rows, left_out, read_batches
+from votron.cli.reading import empty_rows, read_batches
 
 _JSON = (".json", ".jsonl", ".ndjson")
 _NOT_WRITTEN = (".tsv", ".parquet", ".arrow", ".feather", ".xlsx", ".svm", ".npy", ".npz")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 import numpy as np
 
-from votron._util.text import counted, did_you_mean, percent
+from votron._util.text import counted, did_you_mean, left_out, percent
 from votron._util.types import Array, Estimator, Floats, Index, Label, Params, RowsLike
 from votron.data.examples import convert_labels
 from votron.data.options import STRATEGIES
@@ -66,13 +66,6 @@ def read_batches(path: str, options: Params) -> ExampleBatches:
 def base_name(path: str) -> str:
     """Return what to call data, without the folder."""
     return "standard input" if path == "-" else Path(path).name or path
-
-
-def left_out(dropped: int, unlabelled: int) -> str:
-    """Return in words how many rows were left out, and how many of them for lack of a label."""
-    words = [counted(unlabelled, "row") + " without a label"] if unlabelled else []
-    words += [counted(dropped - unlabelled, "row") + " with missing values"] if dropped > unlabelled else []
-    return ", ".join(words)
 
 
 def empty_rows(X: RowsLike) -> Array:

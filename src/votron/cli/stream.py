@@ -13,7 +13,7 @@ import click
 import numpy as np
 
 from votron._util.progress import Progress
-from votron._util.text import counted, rounded_bytes
+from votron._util.text import counted, left_out, rounded_bytes
 from votron._util.types import Array, Estimator, Params
 from votron.cli.reading import (
     base_name,
@@ -25,7 +25,6 @@ from votron.cli.reading import (
     label_kind,
     labelled_rows,
     labels_like,
-    left_out,
     read_batches,
     weight_column,
 )

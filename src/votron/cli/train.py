@@ -11,7 +11,7 @@ from dataclasses import replace
 import click
 import numpy as np
 
-from votron._util.text import counted, did_you_mean, duration
+from votron._util.text import counted, did_you_mean, duration, left_out
 from votron._util.types import Array, Estimator, Params, RowsLike
 from votron.cli import options
 from votron.cli.command import NewFile, command, flag, option
@@ -24,7 +24,6 @@ from votron.cli.reading import (
     by_label,
     encoder_for,
     hold_out,
-    left_out,
     missing_by_column,
     remarks_on,
     rows_to_train_on,

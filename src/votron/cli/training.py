@@ -231,7 +231,8 @@ def _error_words(trained: TrainingOutcome) -> dict[str, str]:
         return {}
     wrong = f"{percent(error['error'])}, {error['wrong']:,} of {counted(error['rows'], 'row')}"
     interval = f"; 95 % interval {percent_range(error['interval'])}" if error["on"] == "test" else ""
-    rarest = rarest_in_words(error["rarest"], weighed=weighs_classes(trained.estimator, trained.provenance))
+    weighed = weighs_classes(trained.estimator, trained.provenance)
+    rarest = rarest_in_words(error["rarest"], weighed=weighed, of=f" of the {error['on']} rows")
     words = {
         f"{error['on']} error": wrong + interval,
         "majority": beside_majority(error["wrong"], error["majority"], by_error=bool(rarest)),

@@ -139,8 +139,7 @@ def tune(
         lines.append(wrapped(f"Left out: {_in_words(setting)}: {why}"))
     lines.append(f"\nThe best: {_in_words(search.best_params_)}")
     if output is None:
-        best = " ".join(f"--{name.replace('_', '-')} {value}" for name, value in search.best_params_.items())
-        lines.append(printable(f"To train it: votron train {shlex.quote(data)} {best} ..."))
+        lines.append(printable(f"To train it: {_train_command(command_line, search.best_params_, random_state)}"))
     else:
         lines.append(printable(f"Trained on all {n:,} rows: {output}, {rounded_bytes(size)}"))
     out.show(facts, "\n".join(lines))
@@ -180,7 +179,8 @@ def tuned(
         given[LISTS.get(name, name)] = [value] if name in LISTS else value
     limit = None if job.tune is None or math.isinf(job.tune) else job.tune
     how = {"scoring": job.score, "max_rows": _MAX_ROWS, "time_limit": limit, "resume": job.resume}
-    search, start = _new_search(5, seed, job.out, **how, **given), time.monotonic()
+    n_folds = min(5, max(2, int(np.unique(rows.y, return_counts=True)[1].max())))
+    search, start = _new_search(n_folds, seed, job.out, **how, **given), time.monotonic()
     model = behind_encoder(encoder, search)
     fit(model, rows)
     seconds, facts, settings = time.monotonic() - start, _facts(search), _settings(search)
@@ -190,7 +190,7 @@ def tuned(
     trained.provenance["tuned"], trained.tuning = facts, facts | {"table": settings}
     score = f"{facts['scoring']} {percent(search.best_score_)}"
     best = _in_words(search.best_params_)
-    trained.remarks["tuned"] = f"{_tried(search)}, 5 folds, {duration(seconds)}; {score} with {best}"
+    trained.remarks["tuned"] = f"{_tried(search)}, {n_folds} folds, {duration(seconds)}; {score} with {best}"
     trained.tried = _table(settings, 10)
     return trained
 
@@ -267,6 +267,27 @@ def _table(settings: Sequence[Params], n: int) -> str:
 def _in_words(params: Params) -> str:
     words = (f"{'' if name in ('kernel', 'rule') else f'{name} '}{_shown(each)}" for name, each in params.items())
     return ", ".join(words)
+
+
+def _train_command(typed: str, best: Params, seed: int) -> str:
+    """Return the command that trains the best setting on the data that were typed."""
+    context = click.get_current_context()
+    given, _, _ = context.command.make_parser(context).parse_args(shlex.split(typed)[2:])
+    words = ["votron", "train", given["data"]]
+    for param in context.command.params:
+        values = given.get(param.name)
+        same = param.name in ("label", "sample_weight") or getattr(param, "into", None) in (
+            "params",
+            "reading",
+            "table",
+        )
+        if same and param.name in given and param.name not in best:
+            for value in values if isinstance(values, list) else [values]:
+                words += [param.secondary_opts[0]] if value is False else [param.opts[0]]
+                words += [value] if isinstance(value, str) else []
+    for name, value in best.items():
+        words += [f"--{name}", f"{value:g}" if isinstance(value, float) else str(value)]
+    return shlex.join([*words, "--random-state", str(seed), "-o", "model.votron"])
 
 
 def _shown(value: object) -> str:

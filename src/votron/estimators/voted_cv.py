@@ -213,7 +213,11 @@ class VotedPerceptronClassifierCV(ProbabilisticClassifier):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # a class with fewer rows than folds is in some of them only
             folds = check_cv(self.cv, labels[drawn], classifier=True)
-            pairs = [(places[train], places[test]) for train, test in folds.split(drawn, labels[drawn])]
+            try:
+                pairs = [(places[train], places[test]) for train, test in folds.split(drawn, labels[drawn])]
+            except ValueError as error:
+                message = f"The rows cannot be split into folds: {error}"
+                raise VotronError(message, parameter="cv") from error
         return [(train[train >= 0], test[test >= 0]) for train, test in pairs]
 
     def _given(self) -> dict[str, list[Any]]:

@@ -119,12 +119,14 @@ class Confusion:
         return {"label": label, "rows": rows[label], "found": self.counts[label, label], "rare": rare}
 
 
-def rarest_in_words(rarest: Mapping[str, Label], *, weighed: bool) -> str:
+def rarest_in_words(rarest: Mapping[str, Label], *, weighed: bool, of: str = "") -> str:
     """Return how many rows of the rarest class are found, where it is rare, or classes were ``weighed``; else ""."""
     if not (rarest["rare"] or weighed):
         return ""
     found, rows, name = rarest["found"], rarest["rows"], shortened(on_one_line(str(rarest["label"])))
-    return f"{found:,} of {counted(rows, 'row')} of '{name}', the rarest class, {'is' if rows == 1 else 'are'} found"
+    return (
+        f"{found:,} of {counted(rows, 'row')} of '{name}', the rarest class{of}, {'is' if rows == 1 else 'are'} found"
+    )
 
 
 def beside_majority(wrong: int, majority: Mapping[str, Label], *, by_error: bool = False) -> str:

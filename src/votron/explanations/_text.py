@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 _SPANS = 10
 _LONGEST_NAME = 84
-_SHOWN_COLUMNS = 6
+_SHOWN_COLUMNS = 10
 
 
 def headline(found: Explanation) -> str:
     """Return what is explained, in words."""
     what = f"{found.label}" if found.against is None else f"{found.label} rather than {found.against}"
-    by = f"score {found.score:.3g}" if found.against is None else f"by {found.score:.3g}"
+    by = f"score {found.score:.4g}" if found.against is None else f"by {found.score:.4g}"
     return f"{what}, {by}" + ("" if found.predicted == found.label else f"; predicted is {found.predicted}")
 
 
@@ -33,14 +33,16 @@ def terms_to_draw(found: Explanation, *, as_image: bool) -> Terms | None:
     return found.examples
 
 
-def as_text(found: Explanation) -> str:
-    """Return an explanation as lines."""
+def as_text(found: Explanation, verbose: bool) -> str:
+    """Return an explanation as lines: columns, else features, else examples; ``verbose``: all of these, and votes."""
     parts = [f"{found.name}: {headline(found)} ({found.rule})"]
     if found.columns:
         parts.append(_effects(found))
-    if found.history:
-        parts.append(_history(found.history))
-    parts += [_terms(each) for each in found.sums]
+    if verbose:
+        parts += [_history(found.history)] if found.history else []
+        parts += map(_terms, found.sums)
+    elif not found.columns:
+        parts += map(_terms, found.sums[-1:])
     shown = {effect.column for effect in found.columns[:_SHOWN_COLUMNS] if effect.change}
     shown |= {term.column for term in found.features.largest} if found.features is not None else set()
     # A mean, once scaled, is 0 and adds nothing: a missing value need not be among the terms.
@@ -52,21 +54,21 @@ def as_text(found: Explanation) -> str:
 def _effects(found: Explanation) -> str:
     """Return what columns do to the score, the largest effects first."""
     shown = [effect for effect in found.columns[:_SHOWN_COLUMNS] if effect.change]
-    lines = [["column", "the score would lose with another row's value, on average"]]
-    lines += [[shortened(effect.name, _LONGEST_NAME), f"{effect.change:+.3g}"] for effect in shown]
+    lines = [["column", "effect on the score"]]
+    lines += [[shortened(effect.name, _LONGEST_NAME), f"{effect.change:+.4g}"] for effect in shown]
     more = len(found.columns) - len(shown)
-    lines += [[counted(more, "other column"), f"less than {abs(shown[-1].change):.3g} each"]] if shown and more else []
+    lines += [[counted(more, "other column"), f"less than {abs(shown[-1].change):.4g} each"]] if shown and more else []
     return table(lines)
 
 
 def _history(each: tuple[History, ...]) -> str:
     """Return how the vectors voted, over spans of training: epochs, if there are few."""
     spans = [history.spans(_n_spans(history)) for history in each]
-    head = ["the vectors, by epoch", *(f"{low:.3g}-{high:.3g}" for low, high, _ in spans[0]), "all"]
+    head = ["mean vote by epoch", *(f"{low:.3g}-{high:.3g}" for low, high, _ in spans[0]), "all"]
     lines = [head]
     for history, means in zip(each, spans, strict=True):
         cells = [f"{mean:+.2f}" for _, _, mean in means]
-        lines.append([f"{history.label}, for {100 * history.share_for:.0f} %", *cells, f"{history.score:+.2f}"])
+        lines.append([f"{history.label}: {100 * history.share_for:.0f} % in favour", *cells, f"{history.score:+.2f}"])
     return table(lines)
 
 
@@ -78,29 +80,21 @@ def _n_spans(history: History) -> int:
 def _terms(found: Terms) -> str:
     n = found.n_for + found.n_against
     over = counted(n, found.kind.removesuffix("s"), found.kind)
-    of = f"{found.words}, as a sum over {over}: {found.score:.3g}"
+    of = f"Contributions of {over} to the score {found.score:.4g} ({found.words})"
     if not found.exact:
-        of = (
-            f"vectors vote, so {found.kind} have no shares in the score; in its place, {found.words}\n"
-            f"as a sum over {over}: {found.score:.3g}"
-        )
-    lines = [["", "share", "of all for or against"]]
+        of = f"Contributions of {over} to the mean score of the vectors, {found.score:.4g}; votes count only its sign"
+    lines = [[found.kind.removesuffix("s"), "contribution"]]
     for positive in (True, False):
-        total = found.amount_for if positive else found.amount_against
         for term in found.side(positive):
             name = shortened(named(term, found.kind), _LONGEST_NAME)
-            lines.append([name, f"{term.share:+.3g}", _part(term.amount, total)])
+            lines.append([name, f"{term.share:+.4g}"])
         n, share = found.others(positive)
         if n:
             words = f"{n:,} other{'s' if n > 1 else ''} {'for' if positive else 'against'}"
-            lines.append([words, f"{share:+.3g}", _part(share * found.divisor, total)])
+            lines.append([words, f"{share:+.4g}"])
     if found.constant:
-        lines.append(["intercept", f"{found.constant / found.divisor:+.3g}", ""])
+        lines.append(["intercept", f"{found.constant / found.divisor:+.4g}"])
     return f"{of}\n{table(lines)}"
-
-
-def _part(amount: float, total: float) -> str:
-    return f"{100 * amount / total:.1f} %" if total else ""
 
 
 def named(term: Term, kind: str) -> str:

@@ -225,8 +225,12 @@ class Explanation:
 
         return draw(self, ax, image_shape)
 
+    def describe(self, *, verbose: bool = False) -> str:
+        """Return the largest terms as text; ``verbose`` also those of examples beside columns, and the votes."""
+        return _text.as_text(self, verbose)
+
     def __str__(self) -> str:
-        return _text.as_text(self)
+        return self.describe()
 
     def __repr__(self) -> str:
         return f"<Explanation of {self.name}: {_text.headline(self)}>"
@@ -244,17 +248,17 @@ class Explanations(UserList[Explanation]):
     >>> model = model.fit(X[:1000], y[:1000])
     >>> found = model.explain(X[[1003, 1004]], top=2)
     >>> len(found), found[0]
-    (2, <Explanation of row 0: 5 rather than 3, by 2.52e+07>)
+    (2, <Explanation of row 0: 5 rather than 3, by 2.523e+07>)
     >>> print(found[0])
-    row 0: 5 rather than 3, by 2.52e+07 (last)
-    the last vector, as a sum over 122 examples: 2.52e+07
-                           share  of all for or against
-    row 5 (5)          +5.94e+07                  8.1 %
-    row 421 (5)        +5.06e+07                  6.9 %
-    56 others for      +6.22e+08                 85.0 %
-    row 37 (9)          -5.1e+07                  7.2 %
-    row 449 (3)        -4.97e+07                  7.0 %
-    62 others against  -6.06e+08                 85.7 %
+    row 0: 5 rather than 3, by 2.523e+07 (last)
+    Contributions of 122 examples to the score 2.523e+07 (the last vector)
+    example            contribution
+    row 5 (5)            +5.942e+07
+    row 421 (5)          +5.056e+07
+    56 others for        +6.216e+08
+    row 37 (9)           -5.102e+07
+    row 449 (3)          -4.973e+07
+    62 others against    -6.056e+08
     """
 
     def rows(self) -> list[Params]:

@@ -146,7 +146,8 @@ def _compact(classifier: Estimator) -> CompactClassifier:
         remedy = (
             "export the model that this compact one was made from, by the rule 'average'."
             if isinstance(classifier, CompactClassifier)
-            else "export model.with_rule('average'), which predicts much the same, or model.with_rule('last')."
+            else "export by the rule 'average', which predicts much the same: model.with_rule('average') in Python, "
+            "--rule average on the command line."
         )
         raise VotronError(
             f"The rule {compact.rule_!r} needs every vector of training, which ONNX has no operator for: {remedy}"

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from votron._util.frames import columns_of, floats_of, in_pandas, kind_of, missing_in
 from votron._util.pages import name_of
-from votron._util.text import counted, percent, plain_number
+from votron._util.text import counted, left_out, percent, plain_number
 from votron._util.types import Series
 from votron.data import Examples
 
@@ -121,7 +121,7 @@ class Description:
             listed = ", ".join(f"{n:,} {kind}" for kind, n in kinds.items())
             missing = sum(column.missing for column in self.columns.values())
             said = [f"{rows} with {counted(self.features, 'column')} ({listed})."]
-            said += [f"{counted(missing, 'value')} missing."] if missing else ["No value is missing."]
+            said += [f"{counted(missing, 'value')} missing."] if missing else ["No missing values."]
         elif self.image_shape is not None:
             said = [f"{rows}, images of {' × '.join(map(str, self.image_shape))} values."]
         elif not self.features:
@@ -133,6 +133,5 @@ class Description:
             span = f"{plain_number(self.low)} to {plain_number(self.high)}"
             said.append(f"Values are from {span}, and {percent(density)} of them are not 0.")
         if self.dropped:
-            unlabelled = f", {self.unlabelled:,} of them without a label" if self.unlabelled else ""
-            said.append(f"{counted(self.dropped, 'row')} left out for missing values{unlabelled}.")
+            said.append(f"Left out: {left_out(self.dropped, self.unlabelled)}.")
         return said

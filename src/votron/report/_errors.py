@@ -95,9 +95,9 @@ def probabilities(found: Findings, origin: Origin) -> Params:
     if not len(sure):
         return part
     mean, share = float(sure.mean()), float(right.mean())
-    verdict = "too sure" if mean - share > 0.03 else "not sure enough" if mean - share < -0.03 else ""
+    verdict = "overconfident" if mean - share > 0.03 else "underconfident" if mean - share < -0.03 else ""
     if not verdict and not gaps:
-        verdict = "as sure as it should be"
+        verdict = "well calibrated"
     points = reliability_points(sure, right)
     sizes = [len(each) for each in np.array_split(sure, len(points[0]))]
     return part | {

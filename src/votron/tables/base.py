@@ -102,7 +102,7 @@ class Column:
     def to_onnx(self, graph: Graph) -> str:
         """Add the column to an ONNX graph and return the name of its features."""
         raise VotronError(
-            f"ONNX has no operators for the column {self.name!r}, which is a {type(self).__name__}: "
+            f"ONNX has no operators for the column {self.name!r}, which holds {self.remark or f'{self.holds}s'}: "
             "export a model without it."
         )
 

@@ -56,12 +56,15 @@ def in_short(found: Certificate) -> str:
     if changes := advice(found, limit)[:MOST_CHANGES]:
         lines += ["", f"For a {'better ' if useful else ''}guarantee:"]
         lines += [f"  {change}" for change in changes]
+    elif not useful:
+        lines += ["", "No change of parameters gives a bound below 50 % with these rows."]
     return "\n".join(fill(line, SHORT_WIDTH, subsequent_indent="    ") for line in lines)
 
 
 def _training(found: Certificate) -> str:
     classes = [f"{len(found.labels)} classes"] if len(found.labels) > 1 else []
-    return ", ".join([f"{found.m:,} training rows", *classes, *([] if found.mistakes is None else [_epochs(found)])])
+    said = found.mistakes is None or found.predictor.endswith((_epochs(found), "one epoch"))
+    return ", ".join([f"{found.m:,} training rows", *classes, *([] if said else [_epochs(found)])])
 
 
 def _epochs(found: Certificate) -> str:
@@ -106,7 +109,7 @@ def summary(found: Certificate) -> str:
     return f"{text} Measured: {_measured(found)}." if found.predictor in found.measured else text
 
 
-def advice(found: Certificate, limit: float = math.inf) -> list[str]:
+def advice(found: Certificate, limit: float = 1.0) -> list[str]:
     """Return the changes that would lead to guarantees below a limit, the fewest changes first."""
     best: dict[tuple[str, ...], Bound] = {}
     for bound in found.bounds:
@@ -120,10 +123,7 @@ def advice(found: Certificate, limit: float = math.inf) -> list[str]:
 
 def _promise(bound: Bound) -> str:
     about = "about " if any(a.another_run for a in bound.failing) else ""
-    by = f"({bound.name}, {bound.predictor})"
-    if bound.vacuous:
-        return f"a guarantee, but a vacuous one, {about}{bound.error:.2f} {by}"
-    return f"error at most {about}{percent(bound.error)} {by}"
+    return f"error at most {about}{percent(bound.error)} ({bound.name}, {bound.predictor})"
 
 
 Cells = list[list[str]]

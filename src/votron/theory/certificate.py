@@ -194,7 +194,7 @@ class Certificate:
         return _rendering.summary(self)
 
     def advice(self) -> list[str]:
-        """Return which changes would earn which guarantees, the fewest changes first."""
+        """Return the changes that would lead to guarantees that are not vacuous, the fewest changes first."""
         return _rendering.advice(self)
 
     def describe(self, *, verbose: bool = False) -> str:

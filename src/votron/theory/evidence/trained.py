@@ -144,7 +144,7 @@ def _kernel_fixed(history: TrainingHistory) -> list[Assumption]:
     name, found = "kernel fixed", []
     if history.gamma_from == "scale":
         because = "gamma='scale' was computed from these data"
-        found.append(Assumption(name, False, because, "gamma=a number not taken from these data", another_run=True))
+        found.append(Assumption(name, False, because, "a gamma not computed from these data", another_run=True))
     if history.n_settings:
         because = "kernel and parameters were chosen by cross-validation on these data"
         found.append(Assumption(name, False, because, "parameters chosen without these data", another_run=True))
@@ -193,7 +193,7 @@ def weights_fixed(balanced: bool, tau: float = 0.0) -> Assumption:
     name = "weights fixed"
     if balanced:
         because = "class_weight='balanced' counted the labels of these data"
-        return Assumption(name, False, because, "class_weight=a dict not taken from these data", another_run=True)
+        return Assumption(name, False, because, "class weights not computed from these data", another_run=True)
     if tau > 0:  # without a margin, scaling all weights changes no mistake
         because = "weights were divided by their mean over these data, and with a margin their scale matters"
         return Assumption(name, False, because, "margin=0", another_run=True)

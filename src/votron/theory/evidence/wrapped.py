@@ -18,7 +18,7 @@ def unwrapped(model: Estimator, method: str) -> tuple[Estimator, Callable[[RowsL
     if hasattr(model, "best_estimator_"):
         estimator, transform, touched = unwrapped(model.best_estimator_, method)
         because = f"{type(model).__name__} chose parameters by these data"
-        chosen = Assumption("kernel fixed", False, because, "parameters chosen on others", another_run=True)
+        chosen = Assumption("kernel fixed", False, because, "parameters chosen without these data", another_run=True)
         return estimator, transform, [*touched, chosen]
     if isinstance(model, Pipeline):
         estimator, inner, touched = unwrapped(model.steps[-1][1], method)
@@ -42,7 +42,7 @@ def _of_step(name: str, step: object) -> Assumption | None:
         return Assumption("frozen step", None, because)
     if learns:
         because = f"the step {name!r} of the pipeline learns from the data that it is fitted to"
-        change = f"a FrozenEstimator, fitted to others, for {name!r}"
+        change = f"a step {name!r} fitted on other data (FrozenEstimator)"
         return Assumption("kernel fixed", False, because, change, another_run=True)
     if type(step).__module__.split(".")[0] not in ("sklearn", "votron"):
         because = f"the step {name!r} of the pipeline learns nothing from data, as its class says: not verified"
