@@ -207,7 +207,7 @@ class Events:
         self.slot = Growing(np.int64)
         """The support of each event, numbered in order of first events."""
         self.starts = Growing(np.int64)
-        """Where the mistakes of each event begin, and the end."""
+        """The position of the first mistake of each event, and the end."""
         self.starts.extend([0])
         self.vector, self.sign = Growing(np.int32), Growing(np.int8)
         self._coefficient: Growing | None = None  # sign times weight, once there are weights

@@ -191,7 +191,7 @@ class MistakeRecord:
 
     @cached_property
     def event_starts(self) -> NDArray[np.int64]:
-        """Where each event begins, and the end; an event is the mistakes of one step."""
+        """The beginning of each event, and the end; an event is the mistakes of one step."""
         if not len(self):
             return np.zeros(1, dtype=np.int64)
         changes = np.flatnonzero(np.diff(self.time)) + 1

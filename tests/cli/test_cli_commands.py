@@ -184,6 +184,15 @@ def test_matrices_and_scaling(here, capsys):
     assert "--numeric must be keep or maxabs for sparse data" in err
 
 
+def test_options_for_tables(here, capsys):
+    options = [["--text", "a"], ["--discrete", "a"], ["--dates", "onehot"], ["--text-features", "hashing"]]
+    for option in options:
+        err = run(capsys, "train", "large.svm", "-o", "any.votron", *option, status=2).err
+        assert f"{option[0]} is for columns of tables" in err
+    run(capsys, "train", "large.svm", "-o", "numbers.votron")
+    assert "for tables" in run(capsys, "predict", "numbers.votron", "large.svm", "--missing", "blank", status=2).err
+
+
 def test_compressed_input_is_not_expanded_without_limit(here, capsys):
     (here / "bomb.csv.gz").write_bytes(gzip.compress(DAYS.encode() + b"Rainy,1,True,no\n" * 20_000))
     options = ["--label", "Play", "-o", "bomb.votron"]

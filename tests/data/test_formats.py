@@ -377,7 +377,7 @@ def test_known_sets(refused, part):
     assert np.array_equal(found.X, digits.X if part == "train" else digits.X_test)
     assert np.array_equal(found.y, digits.y if part == "train" else digits.y_test)
     assert found.image_shape == (8, 8)
-    refused("digits", "Only images in folders", "16 x 8", "with images of 8 x 8 instead", part=part, resize=(16, 8))
+    refused("digits", "Only images in folders", "Got", part=part, resize=(16, 8), optional="resize")
 
 
 # -- images -----------------------------------------------------------------------------------------------------------

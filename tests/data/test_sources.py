@@ -78,7 +78,23 @@ def test_encodings(write, refused, encoding):
     assert (found.columns, found.n_rows, found.X["naïve"][0]) == (["naïve"], 600_000, "é")
     refused(path, "is not text in UTF-8", "encoding=", label="y")
     refused(write("a.csv", b"a,y\n\xff\xfe\x80,0\n"), "is not text in ascii", "encoding", label="y", encoding="ascii")
-    refused(write("a.npy", npy(np.ones((2, 2)))), "There is no text in", label=0, encoding="latin-1")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "option"),
+    [
+        ("a.svm", "1 1:2\n0 1:3\n", {"delimiter": ";"}),
+        ("a.svm", "1 1:2\n0 1:3\n", {"decimal": ","}),
+        ("a.svm", "1 1:2\n0 1:3\n", {"drop": ["x"]}),
+        ("a.csv", "a,y\n1,0\n2,1\n", {"rgb": True}),
+        ("a.csv", "a,y\n1,0\n2,1\n", {"resize": (3, 3)}),
+        ("a.npy", npy(np.ones((2, 2))), {"encoding": "latin-1"}),
+    ],
+)
+def test_options_of_other_data(write, refused, name, content, option):
+    path, label = write(name, content), {".csv": "y", ".npy": 0}.get(name[1:])
+    refused(path, *map(repr, option), "leave it out", label=label, **option)
+    assert read_examples(path, label=label, **option, optional=list(option)).n_rows == 2
 
 
 @pytest.mark.parametrize("compress", [bytes, gzip.compress])

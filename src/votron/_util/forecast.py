@@ -1,4 +1,4 @@
-"""How long training still takes, by a model of its cost that is fitted while it runs.
+"""Forecast of the remaining training time, from a model of its cost that is fitted while it runs.
 
 When a row is visited, the mistakes since its last visit are added to its scores. So the step at time t costs
 a + b·(M(t) − M(t − n)), where M counts mistakes and a pass has n rows: more and more during the first pass, then as
@@ -21,15 +21,15 @@ from votron._util.types import Floats
 LONG_SECONDS = 30.0
 """The time that training must take to be called long."""
 SETTLING_SECONDS = 3.0
-"""How long training is watched before an announcement."""
+"""The seconds that training is watched before an announcement."""
 _UNTYPICAL = 2
 """Blocks at the beginning that are not counted, since code may be compiled there."""
 _FEWEST, _MOST = 8, 256
 """Moments that a forecast needs, and that it keeps."""
 _LOWER, _HIGHER = 0.15, 0.1
-"""How far the exponent may be off."""
+"""The possible error of the exponent, downwards and upwards."""
 _UNEVEN = 0.1
-"""How far the speed may be off."""
+"""The possible error of the speed."""
 _GRID = 200
 
 Moment = tuple[float, int, int]

@@ -19,6 +19,7 @@ from votron.cli.reading import (
     base_name,
     behind_encoder,
     by_label,
+    check_options_of_tables,
     encoder_for,
     labelled_rows,
     read_labelled,
@@ -72,6 +73,7 @@ def train_on_cluster(job: Job, estimator: Estimator) -> TrainingOutcome:
     files, column = _parts_of(job.data), weight_column(job.sample_weight, estimator)
     first = labelled_rows(*read_labelled(files[0], job.options), column)
     job.out.note(*first.examples.notes)
+    check_options_of_tables(first.X, job.table)
     encoder = None
     if hasattr(first.X, "columns"):
         if job.table.get("numeric") != "keep":

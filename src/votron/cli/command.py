@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from votron._util.types import Params
 
 NONE = "none"
-"""What is typed for None."""
+"""The word to type for None."""
 
 Function = Callable[..., Any]
 Decorator = Callable[[Function], Function]

@@ -19,7 +19,7 @@ from votron.cli import options
 from votron.cli.command import NewFile, argument, command, option
 from votron.cli.models import file_digest, load_model
 from votron.cli.output import Output, pairs, printable, table
-from votron.cli.reading import base_name, reading_options
+from votron.cli.reading import base_name, check_options_of_tables, reading_options
 from votron.data.formats import KNOWN_SETS
 from votron.errors import DataError, VotronError
 
@@ -96,6 +96,7 @@ def convert(
         raise click.UsageError("--to must say which format standard output gets.")
     how: Params = {"missing": "keep"} | ({"labels": "optional"} if label is None else {})
     examples = read_examples(data, **how | reading_options(reading, table, label))
+    check_options_of_tables(examples.X, table)
     out.note(*examples.notes)
     if to_file == "-":
         with tempfile.TemporaryDirectory() as folder:
@@ -129,6 +130,7 @@ def describe(data: str, label: str | None, reading: Params, table: Params, out: 
     labels = {"labels": "optional"} if label is None else {}
     how = reading_options(reading, table, label) | {"missing": "keep", "drop_unlabelled": True} | labels
     examples = _read_odd_values(data, how, out)
+    check_options_of_tables(examples.X, table)
     out.note(*examples.notes)
     found = describe_examples(examples, discrete=list(table.get("discrete", ())))
     out.show(found, _described(found, out.verbose))

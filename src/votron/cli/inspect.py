@@ -16,7 +16,7 @@ from votron.explanations import strongest_features
 _CLASSES, _FEATURES = 20, 5
 _LONGEST_NAME, _LONGEST = 80, 400
 _VERBOSE = ("record", "steps", "vectors")
-"""What --verbose says of training."""
+"""Parts of the summary that only --verbose shows."""
 
 
 @command(

@@ -95,7 +95,7 @@ class SavedModel:
 
     @property
     def known(self) -> Params:
-        """What it says of the features of its data, as options of reading."""
+        """The features of its data, as options of reading."""
         return {"n_features": int(self.model.n_features_in_)} if self.columns is None else {"columns": self.columns}
 
     def with_estimator(self, other: Estimator) -> SavedModel:
@@ -155,7 +155,8 @@ class SavedModel:
 
         found, encoder = self._as_in_training(), encoder_of(self.model)
         filled = encoder is not None and not any(column.passes_missing for column in encoder.columns_)
-        found |= {"missing": "keep" if filled else "refuse"} | reading_options(typed)
+        found |= {"missing": "keep" if filled else "refuse", "optional": (*(found.keys() - typed.keys()), "n_features")}
+        found |= reading_options(typed)
         if beside:
             found.pop("part", None)
         found |= self.known | {"labels": labels, "label_kind": label_kind(self.classes)}

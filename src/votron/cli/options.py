@@ -192,9 +192,9 @@ def missing(*choices: str, default: str = "refuse") -> Decorator:
 training_data = grouped(
     _format, _drop, missing("refuse", "drop", "mean", "median", "most-frequent"), drop_unlabelled, n_features, *_how
 )
-"""How to read data to train on."""
+"""Options for reading data to train on."""
 other_data = grouped(_format, _drop, *_how)
-"""How to read data for a model: where nothing is said, as in training."""
+"""Options for reading data for a model; by default as in training."""
 
 
 # -- tables -----------------------------------------------------------------------------------------------------------

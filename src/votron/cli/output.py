@@ -28,7 +28,7 @@ _fill = partial(textwrap.fill, break_long_words=False, break_on_hyphens=False)  
 
 
 class Output:
-    """Where a command prints: results on standard output, remarks and progress on standard error."""
+    """The output of a command: results on standard output, remarks and progress on standard error."""
 
     def __init__(self, *, as_json: bool = False, quiet: bool = False, verbose: bool = False) -> None:
         self.json, self.quiet, self.verbose = as_json, quiet, verbose

@@ -69,7 +69,9 @@ def predict(
         check_probabilities(saved, "--proba" if proba else "--threshold")
     if threshold is not None and len(saved.classes) != 2:
         raise click.UsageError(f"--threshold is for two classes. The model has {len(saved.classes)}.")
-    blank = reading.get("missing") == "blank" and saved.columns is not None
+    blank = reading.get("missing") == "blank"
+    if blank and saved.columns is None:
+        raise click.UsageError("--missing blank is for tables. The model takes numbers without names.")
     how = saved.reading(data, label, reading | ({"missing": "keep"} if blank else {}), labels="none")
     if keep:
         if saved.columns is None:

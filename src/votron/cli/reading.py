@@ -41,7 +41,9 @@ def reading_options(reading: Params, table: Params | None = None, label: str | N
     if found.get("missing") in STRATEGIES:
         found["missing"] = "keep"
     texts = [name for option in ("discrete", "text") for name in (table or {}).get(option, ())]
-    return found | ({"as_text": tuple(texts)} if texts else {}) | ({} if label is None else {"label": label})
+    if texts:
+        found |= {"as_text": tuple(texts), "optional": "as_text"}  # `check_options_of_tables` names what was typed
+    return found | ({} if label is None else {"label": label})
 
 
 def read_labelled(path: str, options: Params) -> tuple[Examples, Array]:
@@ -124,12 +126,12 @@ class WeightColumn:
 
     @property
     def facts(self) -> Params:
-        """What the model file says of it."""
+        """Its entry in the model file."""
         return {"column": self.name, "left_out": self.left_out}
 
     @property
     def words(self) -> str:
-        """What the summary says of it."""
+        """Its part in the summary."""
         left_out = f" ({counted(self.left_out, 'row')} of weight 0 left out)" if self.left_out else ""
         return f"of rows by {self.name}{left_out}"
 
@@ -152,7 +154,7 @@ class FileRows:
     X: RowsLike
     y: Array
     places: Index
-    """Which of the examples the rows are."""
+    """The positions of the rows among the examples."""
     weights: Floats | None = None
     names: Array | None = None
 
@@ -253,9 +255,10 @@ def check_options_of_tables(X: RowsLike, table: Params) -> None:
 
     if hasattr(X, "columns"):
         return
-    for option in ("discrete", "probabilities", "text"):
+    for option in ("discrete", "probabilities", "text", "text_features", "dates"):
         if option in table:
-            raise click.UsageError(f"--{option} is for columns of tables. The data are numbers without names.")
+            name = option.replace("_", "-")
+            raise click.UsageError(f"--{name} is for columns of tables. The data are numbers without names.")
     numeric = table.get("numeric", "keep")
     if issparse(X) and numeric not in ("keep", "maxabs"):
         raise click.UsageError(f"--numeric must be keep or maxabs for sparse data. Got {numeric!r} instead.")

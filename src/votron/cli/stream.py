@@ -19,6 +19,7 @@ from votron.cli.reading import (
     base_name,
     behind_encoder,
     by_label,
+    check_options_of_tables,
     encoder_for,
     encoding,
     label_kind,
@@ -85,7 +86,7 @@ def _check(job: Job, estimator: Estimator) -> None:
 
 
 class _Stream:
-    """What is known of data that are read in batches, and the classifier that learns from them."""
+    """Data that are read in batches, and the classifier that learns from them."""
 
     def __init__(self, job: Job, estimator: Estimator) -> None:
         self.job, self.estimator = job, estimator
@@ -116,7 +117,9 @@ class _Stream:
         self.encoder, self.classes = facts.encoder, facts.classes
         if job.classes is not None:
             self._name_classes(np.asarray(facts.classes))
-        known: Params = {"columns": facts.columns} if facts.columns else {"n_features": facts.n_features}
+        known: Params = {"n_features": facts.n_features, "optional": "n_features"}
+        if facts.columns:
+            known = {"columns": facts.columns}
         if facts.columns and self.column is not None:
             known = self.column.read_beside(known)
         kind = label_kind(np.asarray(self.classes))
@@ -145,7 +148,8 @@ class _Stream:
         if self.n_batches == 0:
             self.estimator.set_params(**by_label(job.params, np.asarray(self.classes)))
         rows = labelled_rows(batch, y, self.column)
-        if self.encoder is None and batch.columns is None and job.table.get("numeric", "keep") != "keep":
+        check_options_of_tables(batch.X, job.table)
+        if batch.columns is None and job.table.get("numeric", "keep") != "keep":
             raise click.UsageError("--numeric with --stream is for tables. The data are numbers without names.")
         if self.encoder is None and batch.columns is not None:
             table = {"text_features": "hashing"} | job.table  # nothing is known of the texts to come

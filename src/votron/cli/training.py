@@ -1,4 +1,4 @@
-"""What `votron train` is asked for, what comes of it, and how that is summarised."""
+"""The arguments of `votron train`, its outcome and its summary."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _FEWEST_ROWS, _HIGH_ERROR = 100, 0.1
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """What was typed after `votron train`."""
+    """The arguments of `votron train`."""
 
     command: str
     data: str
@@ -60,7 +60,7 @@ class Job:
 
     @property
     def options(self) -> Params:
-        """How to read the data."""
+        """Options for reading the data."""
         return reading_options(self.reading, self.table, self.label)
 
     @property

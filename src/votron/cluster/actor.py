@@ -32,7 +32,7 @@ class Segment:
 
     @property
     def n_rows(self) -> int:
-        """How many rows."""
+        """The number of rows."""
         return self.high - self.low
 
 

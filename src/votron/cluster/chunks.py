@@ -1,4 +1,4 @@
-"""What is computed of a chunk of rows where it is, on a worker; nothing here knows of Dask."""
+"""Functions of a chunk of rows, which run on its worker; nothing here knows of Dask."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from votron.products import squares as squared_lengths
 
 @dataclass(frozen=True)
 class ChunkFacts:
-    """What is known of a chunk's rows, or of those that are kept of them."""
+    """Facts about a chunk's rows, or about those that are kept of them."""
 
     n_stored: int
     """Values, the zeros of sparse rows left out."""

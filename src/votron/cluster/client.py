@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import distributed
 
 PACKAGES = ("votron", "numpy", "numba")
-"""What makes records equal."""
+"""Packages that must have the same version everywhere for records to be equal."""
 
 
 def current_client() -> distributed.Client:

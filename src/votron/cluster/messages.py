@@ -1,4 +1,4 @@
-"""What the place that walks and the shards say to each other: one message and one answer for an interval of places.
+"""Messages between the walk and the shards: one message and one answer for an interval of places.
 
 A **place** is a row's number in the order of presentation, the same in every pass. An **interval** is a run of places
 that is walked at one time, as a block is on one machine.
@@ -22,7 +22,7 @@ from votron.products import Products, Traits
 
 @dataclass(frozen=True)
 class Numbers:
-    """What all shards of a training run have in common: the kernel, and what its arithmetic follows from."""
+    """Settings that all shards of a training run share: the kernel, and the traits that decide its arithmetic."""
 
     kernel: Kernel
     traits: Traits
@@ -54,7 +54,7 @@ class NewEvents:
 
     @property
     def n_new(self) -> int:
-        """How many supports are new."""
+        """The number of new supports."""
         return int(self.rows.shape[0])
 
 
@@ -67,7 +67,7 @@ class Look:
     most: int = 512
     """Candidates after which a shard ends the interval."""
     nearby: float = math.inf
-    """How near to being wrong a row must be to be a candidate: its margin as a multiple of what scores may move by."""
+    """The margin below which a row is a candidate, as a multiple of the distance that scores may move."""
     later: tuple[tuple[int, int], ...] = ()
     """Places that will be looked at afterwards, as (start, stop), in this order."""
 
@@ -93,7 +93,7 @@ class Candidates:
     """Rows of an interval that are wrong or may become so: all that the walk must know of them."""
 
     stop: int
-    """Where the interval ends, as far as this shard is concerned."""
+    """The end of the interval for this shard."""
     places: Index
     scores: Floats
     """One column a row."""
@@ -106,14 +106,14 @@ class Candidates:
 
 @dataclass(frozen=True)
 class Reply:
-    """What a shard answers to a step."""
+    """The answer of a shard to a step."""
 
     wrong_at: int | None
     """The first place whose row was wrong without an event."""
     candidates: Candidates | None
     """Those of the next interval; or, where some rows were wrong without an event, these, as before the events."""
     facts: dict[str, float] = field(default_factory=dict)
-    """Where time went, in seconds, and how many products were made, since the shard began."""
+    """Seconds by kind of work, and the number of products, since the shard began."""
 
 
 def size_of(message: object) -> int:

@@ -45,7 +45,7 @@ class Presented:
 
 @dataclass(frozen=True)
 class WalkContext:
-    """What candidates are walked by: the kernel and its arithmetic, the rows of the run, supports so far, threads."""
+    """The inputs of a walk over candidates: kernel and arithmetic, the rows of the run, supports so far, threads."""
 
     kernel: Kernel
     products: Products
@@ -118,7 +118,7 @@ class Pool:
 
     @property
     def n(self) -> int:
-        """How many."""
+        """The number of candidates."""
         return len(self.places)
 
     def joined(self, others: Pool, place: int) -> Pool:

@@ -31,7 +31,7 @@ FEWEST_CANDIDATES, MOST_CANDIDATES = 2048, 4096
 BYTES_OF_CANDIDATES = 4 << 20
 """Fewer where their rows would take more than this of the client's memory."""
 NEARBY, MORE_NEARBY, LESS_NEARBY = 0.3, 1.5, 0.93
-"""How near to being wrong candidates are at first, and what changes that: where one was missing, where none was."""
+"""The reach for candidates at first, and its factors: when one was missing, and when none was."""
 LONGEST_WAY = 0.02
 """Seconds that a message and its answer are taken to be on their way at first."""
 
@@ -48,7 +48,7 @@ class Shards(Protocol):
 
 @dataclass
 class ClusterTimings:
-    """Where time and bytes went: of the walk, of the messages, and of each shard."""
+    """Time and bytes spent: by the walk, the messages, and each shard."""
 
     intervals: int = 0
     round_trips: int = 0
@@ -62,7 +62,7 @@ class ClusterTimings:
     shards: list[dict[str, float]] = field(default_factory=list)
     """Of each the seconds of products, of all work and of waiting, and the pairs that it multiplied."""
     workers: list[str] = field(default_factory=list)
-    """Where the shards are."""
+    """The addresses of the shards."""
     lost: int = 0
     """Workers that were lost on the way."""
     moved: int = 0

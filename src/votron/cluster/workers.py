@@ -27,7 +27,7 @@ LOOK_EVERY = 1.0
 """Seconds after which to look who has joined or gone."""
 WAIT_FOR_WORKERS = "60s"
 _MOST_LOSSES = 20
-"""How often workers may be lost before a step is done."""
+"""The most times that workers may be lost during one step."""
 
 
 class Source(Protocol):

@@ -22,10 +22,10 @@ from votron._util.text import exact_bytes
 from votron.errors import DataError
 
 MAX_BYTES = 4 << 30
-"""What compressed input, standard input or an archive may expand to by default: 4 GiB."""
+"""The most that compressed input, standard input or an archive may expand to by default: 4 GiB."""
 STDIN = "-"
 HEAD = 1 << 20
-"""How many bytes are looked at before reading begins."""
+"""The number of bytes to look at before reading begins."""
 _CHUNK = 1 << 20
 _MAX_RECORD = 1 << 26
 _MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\0": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
@@ -111,7 +111,7 @@ class Source(Location):
 
 
 class _Reader(io.RawIOBase):
-    """What a source expands to, up to its limit; damage is an error with a sentence."""
+    """The expanded bytes of a source, up to its limit; damage is an error with a sentence."""
 
     def __init__(self, source: Source, inner: Any, file: IO[bytes], prefix: bytes = b"") -> None:
         self._source, self._inner, self._file, self._rest = source, inner, file, prefix

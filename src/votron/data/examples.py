@@ -102,7 +102,7 @@ class Examples:
 
     @property
     def n_rows(self) -> int:
-        """How many examples there are."""
+        """The number of examples."""
         return int(self.X.shape[0])
 
     @property

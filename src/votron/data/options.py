@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, TypedDict
 
 import numpy as np
@@ -18,10 +18,10 @@ BATCH_BYTES = 32 << 20
 LABELS = ("required", "optional", "none")
 MISSING = ("refuse", "drop", "keep")
 STRATEGIES = {"mean": "mean", "median": "median", "most-frequent": "most_frequent"}
-"""What can be filled in for missing numbers, and what scikit-learn calls it."""
+"""Values that can be filled in for missing numbers, and scikit-learn's names for them."""
 LABEL_KINDS = ("number", "text", "truth")
 KINDS = (*LABEL_KINDS, "date")
-"""What a column of a table can be told to hold."""
+"""The kinds of columns that can be asked for."""
 NA_VALUES = ("", "NA", "N/A", "#N/A", "n/a", "NaN", "nan", "NULL", "null", "?")
 """Texts that mark a missing value by default."""
 KEPT = ("na_values", "only_na_values", "zero_based", "encoding", "header", "quote", "decimal", "rgb", "resize")
@@ -40,7 +40,7 @@ _CHOICES: dict[str, tuple[object, ...]] = {
     "drop_unlabelled": (True, False),
     "rgb": (True, False),
 }
-_TEXTS = {"na_values": str, "as_text": str, "drop": str | int}
+_TEXTS = {"na_values": str, "as_text": str, "optional": str, "drop": str | int}
 
 
 class ReadKeywords(TypedDict, total=False):
@@ -68,6 +68,7 @@ class ReadKeywords(TypedDict, total=False):
     decimal: str | None
     rgb: bool
     resize: tuple[int, int] | None
+    optional: Iterable[str]
 
 
 class BatchKeywords(ReadKeywords, total=False):
@@ -78,7 +79,7 @@ class BatchKeywords(ReadKeywords, total=False):
 
 @dataclass(frozen=True, kw_only=True)
 class ReadOptions:
-    """How to read data: the keyword arguments of `read_examples` and `open_batches`.
+    """Options for reading data: the keyword arguments of `read_examples` and `open_batches`.
 
     Parameters
     ----------
@@ -133,6 +134,8 @@ class ReadOptions:
         Whether images are read as red, green and blue instead of grey.
     resize : tuple of int, optional
         Height and width to bring images in folders to. By default all must have the same size.
+    optional : names of options
+        Options to ignore, instead of refusing them, where the format does not have them.
     batch_bytes : int, default=32 MiB
         For `open_batches`, roughly how many bytes of text, or of numbers, a batch has.
 
@@ -169,6 +172,7 @@ class ReadOptions:
     decimal: str | None = None
     rgb: bool = False
     resize: tuple[int, int] | None = None
+    optional: Iterable[str] = ()
     batch_bytes: int = BATCH_BYTES
 
     def __post_init__(self) -> None:
@@ -203,6 +207,11 @@ class ReadOptions:
         found = format_named(self.format) if isinstance(self.format, str) else None
         if self.format is not None and not (found and found.choosable):
             raise _refused("format", f"be one of {', '.join(map(repr, choosable_formats()))}", self.format)
+
+    def given(self) -> dict[str, object]:
+        """Return the options that differ from their defaults."""
+        values = {each.name: (getattr(self, each.name), each.default) for each in fields(self)}
+        return {name: value for name, (value, default) in values.items() if value != default}
 
     @property
     def missing_texts(self) -> tuple[str, ...]:

@@ -201,11 +201,8 @@ def recognise(location: str, options: ReadOptions) -> tuple[Format, Any]:
     else:
         source = Source(location, options.max_bytes, options.encoding)
         format = _format_of_file(source, options.format)
-        if options.encoding is not None and "encoding" not in format.options:
-            raise DataError(
-                f"There is no text in {source.name}, which is {format.name}: leave encoding out.",
-                parameter="encoding",
-            )
+        if options.encoding is not None and "encoding" not in format.options and source.rewindable:
+            source = Source(location, options.max_bytes)  # its bytes as they are
     if format.labels_at and options.label is not None and options.labels == "required":
         raise DataError(
             f"The labels of {source.name} are {format.labels_at}: leave label out. Got {options.label!r} instead.",
@@ -213,6 +210,13 @@ def recognise(location: str, options: ReadOptions) -> tuple[Format, Any]:
         )
     if options.part is not None and not format.has_parts(source):
         raise DataError(f"There is no part {options.part!r} of {source.name}: only image sets have parts.")
+    of_formats = {name for other in FORMATS.values() for name in other.options}
+    for name in options.given():
+        if name in of_formats - {*format.options, *options.optional}:
+            raise DataError(
+                f"The option {name!r} is not for {source.name}, whose format is {format.name}: leave it out.",
+                parameter=name,
+            )
     return format, source
 
 
@@ -305,6 +309,10 @@ def _check_part(
             part.X, options, place_in(part.lines, first_row), about, source.name, may_be_empty=may_be_empty
         )
         return _finish(found, options)
+    for option in sorted({"as_text", "drop"} & options.given().keys() - {*options.optional}):
+        raise DataError(
+            f"The option {option!r} is for tables. {source.name} is not one: leave it out.", parameter=option
+        )
     y = None if options.labels == "none" else part.y
     if y is None and options.labels == "required":
         raise DataError(f"There are no labels in {source.name}.")

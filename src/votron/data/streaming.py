@@ -22,7 +22,7 @@ _MAX_CLASSES = 10_000
 
 @dataclass(frozen=True, eq=False)
 class StreamFacts:
-    """What is known of a stream after one pass.
+    """Facts about a stream, collected in one pass.
 
     Attributes
     ----------

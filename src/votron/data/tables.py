@@ -334,7 +334,7 @@ def _converted(column: Series, wanted: str, place: Place, name: str, why: str) -
         return found
     bad = int(is_wrong.arg_true()[0])
     what = "true and false" if why == _BEFORE and wanted == "truth" else _WHAT[wanted]
-    remedy = ": read it as text if it is a column of names" if why == _BEFORE else ""
+    remedy = ": read it as text with as_text (--discrete)" if why == _BEFORE else ""
     raise DataError(
         f"The column {column.name!r} of {name} must hold {what}, {why}. Got {short_repr(column[bad])} in {place(bad)} "
         f"instead{remedy}.",
@@ -363,7 +363,7 @@ def settled(frame: Frame, seen: dict[str, str], told: Collection[str], place: Pl
             row = int(codes.arg_true()[0])
             raise DataError(
                 f"The column {column.name!r} of {name} must hold numbers, {_BEFORE}. Got the code {column[row]!r} "
-                f"in {place(row)} instead: read it as text if it is a column of names.",
+                f"in {place(row)} instead: read it as text with as_text (--discrete).",
                 parameter="as_text",
             )
     frame = convert_columns(frame, seen, place, name, _BEFORE)

@@ -1,4 +1,4 @@
-"""What classifiers hand over to `votron.theory` for margins and certificates."""
+"""Evidence that classifiers hand over to `votron.theory` for margins and certificates."""
 
 from __future__ import annotations
 

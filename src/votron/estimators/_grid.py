@@ -20,11 +20,11 @@ from votron.errors import VotronError
 from votron.kernels.base import kernel_class
 
 KERNELS, MARGINS, EPOCHS = ["rbf"], [0.5, 2.0], 32.0
-"""Where a search begins: polynomials took as long again, and brought nothing in the mean (docs/accuracy.md)."""
+"""Start of a search: polynomials took as long again, and brought nothing in the mean (docs/accuracy.md)."""
 STEP = 4
 """Factor by which gamma, margin and epochs go on at an edge; the degree goes on by 1."""
 LIMITS = {"gamma": (1 / 1024, 1024.0), "margin": (1 / 32, 32.0), "degree": (1, 6)}
-"""Where gamma (as a multiple of "scale"), margin and degree end."""
+"""Limits of gamma (as a multiple of "scale"), margin and degree."""
 MOST_EPOCHS = 512
 
 

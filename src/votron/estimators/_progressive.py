@@ -32,7 +32,7 @@ ENOUGH = 500
 _GROUPS = 16
 """Moments at which rows of the first pass are scored, each by the vectors before the first row of its group."""
 AVERAGE, LAST = "average", "last"
-"""What predicts, where there are weights."""
+"""The rules of a model with weights."""
 _STEEPEST = 5.0
 """The slope, in units of the mean lead of the best class, that is expected where all rows are right."""
 _RANGE = 1e-3, 1e3

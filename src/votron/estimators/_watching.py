@@ -22,7 +22,7 @@ class OutOfTime(Exception):  # not an error: whoever set the deadline goes on wi
 
 @dataclass(frozen=True)
 class _Hooks:
-    """What the next fit of an estimator heeds beside its parameters."""
+    """Settings of the next fit of an estimator beside its parameters."""
 
     deadline: float | None = None
     say: Callable[[float, float], None] | None = None

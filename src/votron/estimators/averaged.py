@@ -205,8 +205,10 @@ class AveragedPerceptronClassifier(ProbabilisticClassifier):
         with training.unchanged_on_error(self):
             self._validate_params()
             data = training.training_data(self, X, y, sample_weight)
-            learnable, rng = self._learnable(data.rows, at_least=1), check_random_state(self.random_state)
-            order, held_out = training.presentation(self, learnable, data, rng, hold_out=bool(self.early_stopping))
+            rng, hold_out = check_random_state(self.random_state), bool(self.early_stopping)
+            learnable = self._learnable(data.rows, at_least=1)
+            order, held_out = training.presentation(self, learnable, data, rng, hold_out=hold_out)
+            del learnable  # 8 bytes a row
             n_steps, trainer = training.n_steps_of(self, len(order)), self._new_trainer()
             scored = ScoredRows(trainer, data, order, min(n_steps, len(order)))
             if self.early_stopping:

@@ -347,7 +347,7 @@ class SupportVectorMixin:
 
     @property
     def intercept_(self) -> Floats:
-        """What is added to the weighted features; 0 but for a polynomial kernel of degree 1 with ``coef0``."""
+        """The constant added to the weighted features; 0 but for a polynomial kernel of degree 1 with ``coef0``."""
         return self._weights("intercept_")[1]
 
     def _weights(self, name: str) -> tuple[Rows, Floats]:

@@ -33,7 +33,7 @@ _LONGEST = 200
 
 @dataclass(frozen=True)
 class Fold:
-    """What was measured on one fold."""
+    """The measurements on one fold."""
 
     score: float
     train_seconds: float

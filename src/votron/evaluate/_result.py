@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ComparisonRow:
-    """What was measured of one classifier, fold by fold.
+    """The measurements of one classifier, fold by fold.
 
     Examples
     --------
@@ -86,7 +86,7 @@ class Comparison:
     folds: int
     repeats: int
     random_state: int
-    """How the rows were split."""
+    """The splits: number of folds, repeats and seed."""
     n_rows: int
     n_used: int
     """Rows of the data with a weight above 0, and how many of them were drawn for the folds."""
@@ -97,7 +97,7 @@ class Comparison:
     weighted: bool = False
     """Whether rows count by weights."""
     seconds: float = 0.0
-    """How long it all took."""
+    """The time that all of it took."""
     stopped: str = ""
     """"interrupted" or "out of time" if not all are finished; else empty."""
     baseline: str | None = None

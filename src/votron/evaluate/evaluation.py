@@ -1,4 +1,4 @@
-"""What a classifier gets right and wrong on labelled rows, batch by batch: only scores and labels are kept."""
+"""The evaluation of a classifier on labelled rows, batch by batch: only scores and labels are kept."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class ClassGap:
 
 
 class Evaluation:
-    """What a fitted classifier gets right and wrong on labelled rows.
+    """The evaluation of a fitted classifier on labelled rows.
 
     Parameters
     ----------

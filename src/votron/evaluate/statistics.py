@@ -1,4 +1,4 @@
-"""Which differences between scores of cross-validation are noise.
+"""Tests of differences between scores of cross-validation.
 
 The scores of one learner on the folds of a (repeated) cross-validation share training rows, so their plain standard
 error is too small. Nadeau and Bengio's correction adds the share of test to training rows: the mean of n scores with
@@ -26,7 +26,7 @@ from votron._util.types import Floats
 __all__ = ["Difference", "corrected_interval", "corrected_p", "differences", "holm", "wilson"]
 
 _NO_VARIANCE, _NO_DIFFERENCE = 1e-24, 1e-12
-"""What rounding leaves of numbers that are equal."""
+"""Variance and difference that rounding may leave between equal numbers."""
 
 
 def corrected_p(difference: ArrayLike, test_share: float, step: float = 0.0) -> float:

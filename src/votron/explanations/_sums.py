@@ -28,7 +28,7 @@ class Sum(NamedTuple):
     """The score of one row as a sum: (constant + Σ amounts) / divisor."""
 
     kind: str
-    """What the terms are: "examples" or "features"."""
+    """The kind of the terms: "examples" or "features"."""
     ids: Index
     """Which: slots of the support, or numbers of features."""
     amounts: Floats
@@ -42,11 +42,11 @@ class Sum(NamedTuple):
 
 
 class Course(NamedTuple):
-    """What the vectors of one class said of one row, one after another."""
+    """The answers of the vectors of one class to one row, one after another."""
 
     vector: int
     sign: float
-    """What the mix has for them."""
+    """Their sign in the mix."""
     born: Index
     survival: Index
     credits: Floats
@@ -54,7 +54,7 @@ class Course(NamedTuple):
 
 
 class Sums(NamedTuple):
-    """What makes the score of one row."""
+    """The sums that make the score of one row."""
 
     sums: tuple[Sum, ...]
     courses: tuple[Course, ...] = ()

@@ -1,4 +1,4 @@
-"""What columns have to do with the score of a kernel model, which is a sum over examples and not over features.
+"""Effects of columns on the score of a kernel model, which is a sum over examples and not over features.
 
 Problem: by how much does the value of one column speak for the label of a row? Output: for each column, the score
 of the row less the mean of its scores with that column's value taken from other rows, those that the model keeps:
@@ -28,7 +28,7 @@ _CELLS_AT_ONCE = 1 << 22
 
 @dataclass(frozen=True)
 class Effect:
-    """What the value of one column does to a score.
+    """The effect of the value of one column on a score.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What `explain` returns: for each row which class, against which, and the sums that make its score."""
+"""The result of `explain`: for each row its class, the class it is compared with, and the sums that make its score."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["Explanation", "Explanations", "History", "Term", "Terms"]
 
 @dataclass(frozen=True)
 class Term:
-    """What one example or feature adds to a score.
+    """The contribution of one example or feature to a score.
 
     Examples
     --------
@@ -33,11 +33,11 @@ class Term:
     index: int
     """Row of the training data, or number of the feature."""
     name: str
-    """What users call it."""
+    """Its name, as users know it."""
     amount: float
-    """What it adds, before the sum is divided: a whole number where data and kernel values are."""
+    """Its summand, before the sum is divided: a whole number where data and kernel values are."""
     share: float
-    """What it adds to the score; above 0 it speaks for the class that is explained."""
+    """Its part of the score; above 0 it speaks for the class that is explained."""
     value: float
     """The kernel value of the example with the row, or the feature's value in the row, in the units of the data as far
     as the steps of a pipeline can be undone."""
@@ -68,7 +68,7 @@ class Terms:
     """
 
     kind: str
-    """What the terms are."""
+    """The kind of the terms: "examples" or "features"."""
     words: str
     """Whose score it is, such as "the last vector"."""
     exact: bool
@@ -81,15 +81,15 @@ class Terms:
     """Terms that speak for the class, and against it, the largest included."""
     amount_for: float
     amount_against: float
-    """What they add together."""
+    """The sums of their amounts."""
     constant: float
-    """What the intercept adds; 0 without one."""
+    """The part of the intercept; 0 without one."""
     divisor: float
-    """What the sum of all amounts is divided by."""
+    """The divisor of the sum of all amounts."""
 
     @property
     def score(self) -> float:
-        """What all of it adds up to."""
+        """The sum of everything, divided."""
         return (self.constant + self.amount_for + self.amount_against) / self.divisor
 
     def side(self, positive: bool) -> tuple[Term, ...]:
@@ -105,7 +105,7 @@ class Terms:
 
 @dataclass(frozen=True, eq=False)
 class History:
-    """How the vectors of a class, one after another, scored a row: each step of training counts for the one alive.
+    """The scores of a row by the vectors of a class, one after another: each step of training counts for the one alive.
 
     Examples
     --------
@@ -125,9 +125,9 @@ class History:
     born: Index
     """After how many examples each vector was born."""
     survival: Index
-    """How many steps it was alive."""
+    """The number of steps that it was alive."""
     credits: Floats
-    """What it adds for each of these: in a vote 1 or -1."""
+    """Its contribution for each of these: in a vote 1 or -1."""
     n_steps: int
     n_examples: int
     """Length of training, and of an epoch."""
@@ -169,9 +169,9 @@ class Explanation:
     """
 
     row: int
-    """Which row of the data that were given."""
+    """The number of the row in the data that were given."""
     name: str
-    """What users call it."""
+    """Its name, as users know it."""
     label: Label
     """The class that is explained."""
     against: Label | None
@@ -182,12 +182,12 @@ class Explanation:
     """The score of the class, minus that of the other: what is explained. Of two classes there is one score, positive
     for the class that is explained."""
     rule: str
-    """What the model scores by."""
+    """The rule that the model scores by."""
     examples: Terms | None
     features: Terms | None
     """The score, or what stands beside it, as a sum over training examples, and over features."""
     history: tuple[History, ...]
-    """Where vectors vote: how they did, of the class and of the one that it is compared with."""
+    """If vectors vote: their votes on the class and on the one that it is compared with."""
     missing: Mapping[str, str] = field(default_factory=dict)
     """Columns without a value in the row, which came in a frame, with that and what was filled in, in words: such as
     "Temp missing, taken as 65"."""
@@ -197,7 +197,7 @@ class Explanation:
 
     @cached_property
     def columns(self) -> tuple[Effect, ...]:
-        """What the value of each column does to the score, the largest effect first.
+        """The effect of the value of each column on the score, the largest first.
 
         With a kernel that is not linear, of rows whose features have names.
         """
@@ -301,7 +301,7 @@ def framed(rows: list[Params]) -> Frame:
 
 @dataclass(frozen=True, eq=False)
 class Namer:
-    """What examples and features are called, and what else is known of them."""
+    """Names of examples and features, and other facts about them."""
 
     support: Index
     support_rows: Rows | None

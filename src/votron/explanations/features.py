@@ -31,12 +31,12 @@ class Features:
     """The features of rows: their names, their columns, and how to undo what was done to their values."""
 
     names: list[str]
-    """What they are called."""
+    """Their names."""
     columns: list[str]
     """For each feature the column of the data that it was made of."""
     scale: Floats
     offset: Floats
-    """What takes values back to what they were before they were scaled."""
+    """Factors and offsets that undo the scaling of values."""
     encoded: list[tuple[Column, int] | None] = field(default_factory=list)
     """For each feature the column of a TableEncoder that made it, and which of its features it is."""
     frame: Frame | None = None
@@ -53,7 +53,7 @@ class Features:
 
     @cached_property
     def places(self) -> dict[str, Index]:
-        """Which features each column became."""
+        """The features made of each column."""
         found: dict[str, list[int]] = {}
         for i, column in enumerate(self.columns):
             found.setdefault(column, []).append(i)

@@ -48,7 +48,7 @@ class Suspects:
     """By how much, how often and how late they were mistaken: the sum over mistakes of the cosine of the angle by which
     a row lay on the wrong side, times the root of the epoch."""
     mistakes: Index
-    """How often each was presented and mistaken, by its own class's vector or another's."""
+    """The number of times that each was presented and mistaken, by its own class's vector or another's."""
     last: Floats
     """When the last time was, in epochs: passes of `fit`, whether or not `partial_fit` went on from it; of
     `partial_fit` alone, and where no row of `fit` was mistaken twice before it, all calls together are one."""
@@ -57,7 +57,7 @@ class Suspects:
     taken_for: list[Label | None]
     """The class whose vectors claimed the row by mistake, most of all by suspicion; None where none did."""
     names: list[str]
-    """What users call the rows."""
+    """The names of the rows, as users know them."""
 
     def __len__(self) -> int:
         return len(self.row)

@@ -29,7 +29,7 @@ _OPERATIONS: dict[object, str] = {
     np.greater: "Greater",
     np.less: "Less",
 }
-"""What a formula may be made of, beside ``np.where``."""
+"""The functions that a formula may call beside ``np.where``."""
 
 
 Operand: TypeAlias = Any

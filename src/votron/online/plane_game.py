@@ -24,7 +24,7 @@ __all__ = ["BrokenRule", "LongestGame", "PlaneRules"]
 _CELLS = 800
 """Values of v across u that looking ahead tells from each other."""
 _INSIDE = 1e-9
-"""How far A keeps from its own rules, so that rounding breaks none."""
+"""The distance that A keeps from the limits of its rules, so that rounding breaks none."""
 
 
 class BrokenRule(NamedTuple):

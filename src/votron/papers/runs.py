@@ -41,7 +41,7 @@ Counts = NDArray[np.int32]
 
 @dataclass(frozen=True)
 class RunKey:
-    """What determines a run: digest of the data, degree of (1 + x·z)^d, seed of the permutation, epochs."""
+    """The settings of a run: digest of the data, degree of (1 + x·z)^d, seed of the permutation, epochs."""
 
     data: str
     degree: int

@@ -9,16 +9,16 @@ from votron.errors import VotronError
 __all__ = ["EPOCHS_OF_DEGREE_1", "LABEL_DEGREE", "WHAT", "Settings", "parse_degrees"]
 
 WHAT = ("table1", "table2", "table3", "figure2", "claims", "sparsity", "frontier")
-"""What can be reproduced."""
+"""The results that can be reproduced."""
 EPOCHS_OF_DEGREE_1 = 10.0
-"""Where the paper stops for degree 1."""
+"""The last epoch of the paper for degree 1."""
 LABEL_DEGREE = 4
 """The degree of Table 2, of the sparsity table and of the support vector machines."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What to run: experiments, degrees, permutations, epochs, and how many runs at a time."""
+    """Settings of a reproduction: experiments, degrees, permutations, epochs, and runs at a time."""
 
     what: tuple[str, ...] = WHAT
     degrees: tuple[int, ...] = (1, 2, 3, 4, 5, 6)

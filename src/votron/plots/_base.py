@@ -1,4 +1,4 @@
-"""What all displays share: where they draw, and what they ask of models."""
+"""Helpers that all displays share: axes, and the scores that they ask of models."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Display:
     """A picture that is drawn on axes of matplotlib."""
 
     ax_: Axes
-    """What was drawn on."""
+    """The axes of the drawing."""
     figure_: Figure
     """The figure of it."""
 

@@ -19,7 +19,7 @@ _LONGEST = 24
 _LEAST = 1e-6
 """Seconds below which no clock tells anything."""
 _REACH = 3.0
-"""How many widths of what is good the axis of scores goes beyond it."""
+"""The most by which the axis goes beyond the range of good scores, in widths of that range."""
 
 
 class ComparisonDisplay(Display):

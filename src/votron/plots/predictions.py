@@ -1,4 +1,4 @@
-"""What a model predicts, beside what is true: confusions, reliability of probabilities, margins."""
+"""Predictions beside the true labels: confusions, reliability of probabilities, margins."""
 
 from __future__ import annotations
 

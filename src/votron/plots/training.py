@@ -49,7 +49,7 @@ def has_moments(classifier: Estimator) -> bool:
 
 
 class RulesOverTime:
-    """How often each rule errs after so many epochs, counted batch by batch; each takes one scan over the record."""
+    """The error of each rule after so many epochs, counted batch by batch; each takes one scan over the record."""
 
     def __init__(
         self, estimator: Estimator, rules: Iterable[Rule] | None = None, epochs: Iterable[float] | None = None

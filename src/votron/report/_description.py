@@ -32,7 +32,7 @@ class Column:
     low: Any = None
     high: Any = None
     values: Counter[Any] | None = field(default_factory=Counter)
-    """How often each value occurs; None where there are too many."""
+    """The number of times that each value occurs; None where there are too many."""
 
     def add(self, column: Series) -> None:
         """Count a batch."""
@@ -80,7 +80,7 @@ class Column:
 
 @dataclass
 class Description:
-    """What rows are like."""
+    """A description of rows, collected batch by batch."""
 
     dates: set[str] = field(default_factory=set)
     rows: int = 0

@@ -36,7 +36,7 @@ _BATCH = 20_000
 
 @dataclass(frozen=True)
 class Origin:
-    """What the page says of where model and data come from."""
+    """The origin of model and data, as the page shows it."""
 
     title: str
     model: str = "the model"
@@ -44,18 +44,18 @@ class Origin:
     command: str = ""
     """The command that makes the page, where there is one."""
     provenance: Mapping[str, Any] = field(default_factory=dict)
-    """What the model file says of its training."""
+    """The provenance in the model file."""
     certificate: Certificate | None = None
     files: Mapping[str, str] = field(default_factory=dict)
     """Digests and sizes of files, in words."""
     notes: tuple[str, ...] = ()
-    """What readers should mind, in sentences."""
+    """Remarks for readers, in sentences."""
     trained_on: bool = False
     """Whether the model is known to be trained on these rows: their errors say little of others then."""
 
 
 class Findings:
-    """What a model does on labelled rows, counted batch by batch."""
+    """The results of a model on labelled rows, counted batch by batch."""
 
     def __init__(self, model: Estimator, confidence: float = 0.95) -> None:
         self.model, self.confidence = model, confidence
@@ -75,7 +75,7 @@ class Findings:
         self.typical: PredictedRow | None = None
         """A right row that is as sure as most."""
         self.seconds = 0.0
-        """What reading rows as the classifier takes them, and predicting them, took."""
+        """The seconds that preparing and predicting the rows took."""
         self.started = time.monotonic()
 
     def add(self, batch: Examples) -> None:

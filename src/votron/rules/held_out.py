@@ -47,7 +47,7 @@ class HeldOutRows:
     seed: int
     n_threads: int
     weights: Floats | None
-    """What each row counts; None: all the same."""
+    """The weight of each row; None: all the same."""
     times: list[int] = field(default_factory=list)
     """Moments that were looked at, rising."""
     right: list[list[float]] = field(default_factory=list)

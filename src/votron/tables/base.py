@@ -79,7 +79,7 @@ class Column:
 
     @property
     def filling(self) -> str:
-        """How a missing value is filled in, for messages."""
+        """The value that is filled in for a missing one, for messages."""
         return "no feature is set"
 
     def unseen(self, column: Series) -> Counter[str]:
@@ -96,7 +96,7 @@ class Column:
 
     @property
     def remark(self) -> str:
-        """How the column was interpreted, as a clause; empty if there is nothing to say."""
+        """The interpretation of the column, as a clause; empty if there is nothing to say."""
         return ""
 
     def to_onnx(self, graph: Graph) -> str:

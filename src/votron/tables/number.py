@@ -33,7 +33,7 @@ _NUMBER = re.compile(
     rf"(?P<digits>\d[\d.,'’ \u00a0\u202f]*|[.,]\d+)\s?(?P<after>{_UNITS})?(?P<close>\))?"
 )
 _WHOLE = re.compile(r"(?:0|[1-9]\d*|[1-9]\d{0,2}(?P<mark>[.,'’ \u00a0\u202f])(?:\d{2,3}(?P=mark))*\d{3})?")
-"""What comes before the decimal mark: digits, perhaps in groups."""
+"""The digits before the decimal mark, perhaps in groups."""
 _MARKS = re.compile(r"[.,'’ \u00a0\u202f]")
 
 
@@ -143,7 +143,7 @@ class NumberColumn(Column):
 
     @property
     def filling(self) -> str:
-        """What is filled in."""
+        """The value that is filled in, in words."""
         return "" if self.passes_missing else f"as {plain_number(float(f'{self.fill:.4g}'))}"
 
     def in_units(self, feature: int, value: float) -> float:

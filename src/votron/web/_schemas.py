@@ -122,7 +122,7 @@ class Proof(BaseModel):
 
 
 class Standing(BaseModel):
-    """How the game stands.
+    """The state of the game.
 
     ``bound`` is (R/γ)², or ((R + D)/γ)² where ``deviation`` D is above 0. ``separation`` is what the free mode found.
     """
@@ -154,7 +154,7 @@ class Prediction(BaseModel):
 
 
 class Par(BaseModel):
-    """How many mistakes the automatic A forces from the beginning, and the bound as a whole number."""
+    """The number of mistakes that the automatic A forces from the beginning, and the bound as a whole number."""
 
     mistakes: int
     bound: int
@@ -275,7 +275,7 @@ class RuleScores(BaseModel):
 
 
 class VoteHistory(BaseModel):
-    """Which perceptrons, in order of birth, voted for what: for each class a string of "+" and "-".
+    """The votes of the perceptrons, in order of birth: for each class a string of "+" and "-".
 
     ``births`` are the mistakes after which they were born (a selection, where there are many), ``leaders`` the class
     that leads the vote at each of them.
@@ -296,7 +296,7 @@ class Reason(BaseModel):
 
 
 class DigitAnswer(BaseModel):
-    """What the model says of a drawing; ``seen`` is the drawing as it sees it."""
+    """The model's answer to a drawing; ``seen`` is the drawing as it sees it."""
 
     label: str
     rules: list[RuleScores]

@@ -28,7 +28,7 @@ _NUMBER = re.compile(r"[+-]?(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][+-]?\d++)?")
 
 @dataclass(frozen=True)
 class Layout:
-    """How the fields of a file are separated and quoted, and what its columns are called."""
+    """The delimiter and quote of a file, and the names of its columns."""
 
     name: str
     names: tuple[str, ...]

@@ -26,8 +26,6 @@ _END_OF_STREAM = b"\xff\xff\xff\xff\0\0\0\0"
 class _Columnar(Format):
     """Tables column by column."""
 
-    options = ("as_text",)
-
     def in_bounded_memory(self, source: Source) -> bool:
         """Tell whether it is a plain file."""
         return source.size is not None

@@ -59,7 +59,7 @@ class Csv(Format):
 
     name = "csv"
     suffixes: ClassVar[tuple[str, ...]] = (".csv",)
-    options = ("header", "delimiter", "quote", "decimal", "na_values", "only_na_values", "as_text", "encoding")
+    options = ("header", "delimiter", "quote", "decimal", "na_values", "only_na_values", "encoding")
     sequential = True
     separator: ClassVar[str | None] = None
     """Between fields, if that is not to be found out."""
@@ -211,7 +211,7 @@ def _misplaced_quote(data: bytes, layout: Layout, first_line: int) -> DataError 
 
 
 class _Columns:
-    """What the columns of a file hold, as far as that is given or was seen in the parts before."""
+    """The kinds of a file's columns, as far as they are given or were seen in the parts before."""
 
     def __init__(self, layout: Layout, options: ReadOptions) -> None:
         self.seen: dict[str, str] = {}
@@ -294,8 +294,8 @@ class _Columns:
         got = f"{short_repr(texts[row])} in {place(row)}"
         return OddValueError(
             f"The column {texts.name!r} of {self._layout.name} must hold numbers alone, as most of its values are. "
-            f"Got {got} instead: mend it, name it in na_values if it means that nothing is there, or say with "
-            "as_text that it is a column of names.",
+            f"Got {got} instead: correct it, add it to na_values (--na-values) if it marks a missing value, or "
+            "read the column as text with as_text (--discrete).",
             column=texts.name,
             got=got,
             parameter="na_values",

@@ -38,7 +38,7 @@ _FETCHING = threading.Lock()
 
 
 class ImageSets(Format):
-    """What `load_image_set` loads."""
+    """The sets that `load_image_set` loads."""
 
     name = "image set"
     options = ("part",)
@@ -57,7 +57,7 @@ class ImageSets(Format):
 
 
 class _Known(NamedTuple):
-    """What tells a known set from others, and where it may be."""
+    """The digest and possible places of a known set."""
 
     title: str
     digest: str
@@ -65,7 +65,7 @@ class _Known(NamedTuple):
     """Its name there; version 1."""
     n_train: int
     folders: tuple[str, ...]
-    """What a sub-folder of VOTRON_DATA may be called, or elsewhere."""
+    """Folders below VOTRON_DATA that may hold it."""
 
 
 _KNOWN = {

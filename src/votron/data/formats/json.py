@@ -47,7 +47,7 @@ class Json(Format):
 
     name = "json"
     suffixes: ClassVar[tuple[str, ...]] = (".json",)
-    options = ("as_text", "na_values", "only_na_values", "encoding")
+    options = ("na_values", "only_na_values", "encoding")
 
     def looks_like(self, head: bytes) -> bool:
         """Tell whether it begins with a list of objects."""
@@ -78,7 +78,7 @@ class JsonLines(Format):
 
     name = "jsonl"
     suffixes = (".jsonl", ".ndjson")
-    options = ("as_text", "na_values", "only_na_values", "encoding")
+    options = ("na_values", "only_na_values", "encoding")
     sequential = True
 
     def looks_like(self, head: bytes) -> bool:
@@ -250,7 +250,7 @@ def _numbers_if_most_are(column: Series, data: bytes, place: Place, name: str) -
     got = f"{short_repr(column[row])} in {place(row)}"
     raise OddValueError(
         f"The column {column.name!r} of {name} must hold numbers alone, as most of its values are. Got {got} "
-        "instead: mend it, or say with as_text that it is a column of names.",
+        "instead: correct it, or read the column as text with as_text (--discrete).",
         column=column.name,
         got=got,
         parameter="as_text",

@@ -36,7 +36,7 @@ class Assumption:
     holds: bool | None
     because: str
     change: str = ""
-    """What would make it hold."""
+    """A change that would make it hold."""
     another_run: bool = False
     """Whether the change leads to another run, so that the value of the bound is only an order of magnitude."""
 

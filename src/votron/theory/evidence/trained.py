@@ -48,7 +48,7 @@ class Trained:
 
     @property
     def kept(self) -> Array:
-        """Which rows can be learnt."""
+        """A mask of the rows that can be learnt."""
         return np.asarray(self.last.lengths > 0)
 
     @property
