@@ -118,6 +118,11 @@ def test_a_rare_class_gets_the_remedy(folder, capsys):
     assert main(["train", *data, *TRAIN, "--quiet"]) == 0
     assert main(["evaluate", "m.votron", "rare.csv"]) == 0
     assert "Training with --class-weight balanced finds more" in err_of(capsys)
+    assert main(["train", *data, *TRAIN, "--class-weight", "yes=1,no=1"]) == 0
+    assert main(["export", "m.votron", "--compact", "small.votron"]) == 0
+    capsys.readouterr()
+    assert main(["evaluate", "small.votron", "rare.csv"]) == 0
+    assert "--class-weight" not in err_of(capsys)
 
 
 @pytest.mark.parametrize("margin", ["0", "2"])
