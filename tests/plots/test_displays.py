@@ -5,6 +5,7 @@ import sys
 
 import matplotlib as mpl
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 from sklearn.datasets import load_digits
@@ -138,6 +139,8 @@ def test_wrong_images_are_the_wrong_ones_worst_first(digits):
     margins = plots.MarginsDisplay.from_estimator(model, X, y).margins
     worst = int(margins.argmin())
     np.testing.assert_array_equal(shown.images[0], X[worst].reshape(8, 8))
+    in_frame = plots.WrongImagesDisplay.from_estimator(model, pd.DataFrame(X), y, n=3)
+    np.testing.assert_array_equal(in_frame.images, shown.images)
     assert (shown.true[0], shown.given[0]) == (y[worst], given[worst])
     with pytest.raises(VotronError, match="as many pixels as rows have features, 3"):
         plots.WrongImagesDisplay.from_predictions([0], [1], np.ones((1, 3)))

@@ -9,7 +9,7 @@ from typing import Self
 
 import numpy as np
 
-from votron._util.frames import dense
+from votron._util.frames import dense, is_frame
 from votron._util.pipelines import classifier_of
 from votron._util.plotting import AGAINST, AXIS, FOR, IMAGE_SHAPES, MUTED, title
 from votron._util.text import shortened
@@ -67,7 +67,7 @@ def images_of(rows: RowsLike, image_shape: tuple[int, ...] | None) -> Array:
     shape = IMAGE_SHAPES.get(n) if image_shape is None else tuple(image_shape)
     if shape is None or math.prod(shape) != n:
         raise VotronError(
-            f"The 'image_shape' must have as many pixels as rows have features, {n}, such as (28, 28) for 784. "
+            f"Rows must be images, and 'image_shape' have as many pixels as rows have features, {n}, such as (28, 28). "
             f"Got {image_shape} instead."
         )
     return dense(rows).astype(np.float64).reshape(-1, *shape)
@@ -178,7 +178,8 @@ class WrongImagesDisplay(ImagesDisplay):
         labels = np.asarray(y)
         given = np.asarray(estimator.predict(X))
         order = np.argsort(row_margins(estimator, X, labels), kind="stable")
-        return cls.from_predictions(labels[order], given[order], X[order], n=n, image_shape=image_shape, ax=ax)
+        pixels = np.asarray(X) if is_frame(X) else X
+        return cls.from_predictions(labels[order], given[order], pixels[order], n=n, image_shape=image_shape, ax=ax)
 
     @classmethod
     def from_predictions(
@@ -195,7 +196,7 @@ class WrongImagesDisplay(ImagesDisplay):
         true, given = np.asarray(y_true), np.asarray(y_pred)
         wrong = np.flatnonzero(true != given)
         shown = wrong[:n]
-        images = images_of(X[shown], image_shape)
+        images = images_of((np.asarray(X) if is_frame(X) else X)[shown], image_shape)
         return cls(images, true[shown].tolist(), given[shown].tolist(), len(wrong)).plot(ax)
 
     def _words(self, i: int) -> list[tuple[str, str]]:
