@@ -59,8 +59,9 @@ def test_features_of_a_test_file_are_numbered_as_in_training(stream, here, capsy
 def test_options_of_training_that_other_formats_do_not_have(here, capsys):
     rows = "".join(f"{k},5;é;{'ab'[k > 10]}\n" for k in range(20))
     (here / "train.csv").write_bytes(f"x;word;y\n{rows}".encode("latin-1"))
-    trained(capsys, "train.csv", "--label", "y", "--encoding", "latin-1", "--decimal", ",", "--na-values", "-")
     run(capsys, "data", "convert", "train.csv", "new.parquet", "--encoding", "latin-1")
+    more = ["--encoding", "latin-1", "--delimiter", ";", "--test", "new.parquet"]
+    assert trained(capsys, "train.csv", "--label", "y", *more)["test_error"]["rows"] == 20
     assert run_json(capsys, "evaluate", "m.votron", "new.parquet")["rows"] == 20
     assert "--encoding" in run(capsys, "predict", "m.votron", "new.parquet", "--encoding", "latin-1", status=1).err
 

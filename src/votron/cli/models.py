@@ -155,8 +155,8 @@ class SavedModel:
 
         found, encoder = self._as_in_training(), encoder_of(self.model)
         filled = encoder is not None and not any(column.passes_missing for column in encoder.columns_)
-        found |= {"missing": "keep" if filled else "refuse", "optional": (*(found.keys() - typed.keys()), "n_features")}
-        found |= reading_options(typed)
+        optional = {"n_features", *found, *typed} if beside else {"n_features", *found} - typed.keys()
+        found |= {"missing": "keep" if filled else "refuse", "optional": optional} | reading_options(typed)
         if beside:
             found.pop("part", None)
         found |= self.known | {"labels": labels, "label_kind": label_kind(self.classes)}

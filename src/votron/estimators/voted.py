@@ -197,7 +197,7 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
 
     _takes_collections = True
     AUTO_RULES: ClassVar[tuple[str, ...]] = ("vote", "average", "last")
-    """What ``rule="auto"`` chooses among; of equally good ones the first."""
+    """The rules that ``rule="auto"`` chooses among; of equally good ones the first."""
 
     kernel_: Kernel
     record_: MistakeRecord
