@@ -62,7 +62,7 @@ def _card(found: Findings, kind: str, row: PredictedRow, why: Explanation) -> Pa
     if why.columns and row.image is None:
         shown = [effect for effect in why.columns[: 2 * _TOP] if effect.change]
         card["bars"] = _bars([(effect.name, effect.change, None) for effect in shown])
-        card["sum"] = f"The bars show by how much the score, {why.score:+.4g}, would fall on average with the value of another row."
+        card["sum"] = f"The bars: how much the score, {why.score:+.4g}, would fall on average with another row's value."
         return card
     terms = terms_to_draw(why, as_image=row.image is not None)
     if terms is not None and terms.kind == "features" and row.image is not None:
