@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from votron._util.resources import chunks
 from votron._util.text import counted
 from votron._util.types import Array, Floats, Rows
 
@@ -21,7 +22,7 @@ __all__ = ["Fingerprint", "TrainingHistory"]
 _ALL_UP_TO = 1024
 """The first rows all enter the sums of a fingerprint; of those after them every 64th does."""
 _THEN_EVERY = 64
-_AT_ONCE = 1 << 14
+_AT_ONCE, _VALUES_AT_ONCE = 1 << 14, 1 << 17
 
 
 @dataclass(frozen=True)
@@ -60,19 +61,23 @@ class Fingerprint:
         rest = max(first, _ALL_UP_TO)
         rest += -rest % _THEN_EVERY
         sampled = np.append(np.arange(first, min(first + n, _ALL_UP_TO)), np.arange(rest, first + n, _THEN_EVERY))
-        sample = rows if len(sampled) == n else rows[sampled - first]
         by_row = _weights(sampled)
-        if sp.issparse(sample) and sample.nnz < d:
-            of_entries = np.repeat(by_row, np.diff(sample.indptr), axis=0) * _weights(sample.indices)
-            sums = sample.data @ of_entries
+        if sp.issparse(rows):
+            some = rows[sampled - first]
+            of_entries = np.repeat(by_row, np.diff(some.indptr), axis=0) * _weights(some.indices)
+            sums, scale = some.data @ of_entries, float(abs(some).sum(dtype=np.float64))
         else:
-            sums = ((sample @ _weights(np.arange(d))) * by_row).sum(axis=0)
+            by_column, sums, scale = _weights(np.arange(d)), np.zeros(2), 0.0
+            for part in chunks(len(sampled), max(1, _VALUES_AT_ONCE // d)):  # which fit into the cache
+                some = rows[sampled[part] - first].astype(np.float64)
+                sums += ((some @ by_column) * by_row[part]).sum(axis=0)
+                scale += float(abs(some).sum())
         return cls(
             n_rows=n,
             n_features=d,
             labels=_hash_of_labels(codes, first),
             sums=tuple(sums.tolist()),
-            scale=float(abs(sample).sum(dtype=np.float64)),
+            scale=scale,
             precision=1e-7 if rows.dtype == np.float32 else 1e-9,
         )
 
