@@ -64,8 +64,11 @@ class Fingerprint:
         by_row = _weights(sampled)
         if sp.issparse(rows):
             some = rows[sampled - first]
-            of_entries = np.repeat(by_row, np.diff(some.indptr), axis=0) * _weights(some.indices)
-            sums, scale = some.data @ of_entries, float(abs(some).sum(dtype=np.float64))
+            if some.nnz < d:  # such as a few rows of hashed words
+                sums = some.data @ (np.repeat(by_row, np.diff(some.indptr), axis=0) * _weights(some.indices))
+            else:
+                sums = ((some @ _weights(np.arange(d))) * by_row).sum(axis=0)
+            scale = float(abs(some.data).sum(dtype=np.float64))
         else:
             by_column, sums, scale = _weights(np.arange(d)), np.zeros(2), 0.0
             for part in chunks(len(sampled), max(1, _VALUES_AT_ONCE // d)):  # which fit into the cache
