@@ -4,7 +4,7 @@ from votron.engine.adatron import MaximalMargin, solve_adatron
 from votron.engine.dual import DualTrainer
 from votron.engine.linear import LinearTrainer
 from votron.engine.primal import PrimalTrainer
-from votron.engine.run import TrainingRun, Watch
+from votron.engine.run import TrainingRun
 from votron.engine.winnow import WinnowTrainer
 
 __all__ = [
@@ -13,7 +13,6 @@ __all__ = [
     "MaximalMargin",
     "PrimalTrainer",
     "TrainingRun",
-    "Watch",
     "WinnowTrainer",
     "solve_adatron",
 ]

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from numbers import Integral
+from types import FrameType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -23,7 +26,7 @@ from votron._util.resources import available_memory, chunks, n_bytes, rows_in_by
 from votron._util.text import rounded_bytes
 from votron._util.types import Array, Estimator, Floats, Index, Labels, Rows, RowsLike
 from votron.cluster.rows import SpreadRows
-from votron.engine import TrainingRun, Watch
+from votron.engine import TrainingRun
 from votron.errors import NotRepresentableError, VotronError
 from votron.estimators._validation import (
     check_two_classes,
@@ -328,6 +331,41 @@ def check_room(model: Estimator, needed: int) -> None:
             f"{rounded_bytes(needed)} in training, and {rounded_bytes(free)} are free: select or hash features, "
             "or take fewer classes."
         )
+
+
+class Watch:
+    """Hands progress on, and tells the engine to stop after this block when Ctrl-C is pressed; at a second one, now."""
+
+    def __init__(self) -> None:
+        self.report: Callable[[int, int, int], None] | None = None
+        self.interrupted = False
+        self.before = 0
+        """Steps of earlier parts, where each counts its own."""
+
+    def update(self, step: int, epoch: int, mistakes: int) -> None:
+        if self.report is not None:
+            self.report(self.before + step, epoch, mistakes)
+
+    def should_stop(self) -> bool:
+        return self.interrupted
+
+    def interrupt(self, signum: int, frame: FrameType | None) -> None:
+        if self.interrupted:
+            raise KeyboardInterrupt
+        self.interrupted = True
+
+    @contextmanager
+    def minding_ctrl_c(self) -> Iterator[None]:
+        """Handle Ctrl-C, unless somebody else does, or nobody can from this thread."""
+        mine = threading.current_thread() is threading.main_thread()
+        if not mine or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+            yield
+            return
+        signal.signal(signal.SIGINT, self.interrupt)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def watched(

@@ -11,7 +11,7 @@ from typing import TypeVar
 from votron._util.forecast import Forecast
 from votron._util.progress import Progress
 from votron._util.types import Estimator, Labels, RowsLike
-from votron.engine import Watch
+from votron.estimators._training import Watch
 
 T = TypeVar("T")
 

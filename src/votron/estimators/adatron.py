@@ -17,10 +17,10 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from votron._util.types import Array, Floats, Index, Label, Labels, Rows, RowsLike
-from votron.engine import MaximalMargin, Watch, solve_adatron
+from votron.engine import MaximalMargin, solve_adatron
 from votron.estimators import _training as training
 from votron.estimators._evidence import trained_on
-from votron.estimators._training import TrainingData
+from votron.estimators._training import TrainingData, Watch
 from votron.estimators._validation import CLASS_WEIGHT_CONSTRAINTS, KERNEL_CONSTRAINTS
 from votron.estimators.base import SupportVectorMixin, VotronClassifier
 from votron.kernels import Kernel

@@ -19,11 +19,11 @@ from sklearn.utils.validation import check_is_fitted
 from votron._util.resources import n_bytes, parse_memory_limit
 from votron._util.types import Array, Estimator, Floats, Index, Label, Labels, Params, Rows, RowsLike, Scores
 from votron.cluster.rows import SpreadRows
-from votron.engine import DualTrainer, LinearTrainer, TrainingRun, Watch
+from votron.engine import DualTrainer, LinearTrainer, TrainingRun
 from votron.errors import VotronError
 from votron.estimators import _training as training
 from votron.estimators._probabilities import ProbabilisticClassifier
-from votron.estimators._training import Sample, TrainingData
+from votron.estimators._training import Sample, TrainingData, Watch
 from votron.estimators._validation import (
     CLASS_WEIGHT_CONSTRAINTS,
     KERNEL_CONSTRAINTS,
