@@ -8,7 +8,7 @@ import numpy as np
 
 from votron._util.frames import dense
 from votron._util.plotting import AGAINST, AXIS, FOR, IMAGE_SHAPES, MUTED, STYLE, plain, pyplot, title, write_name
-from votron._util.text import shortened
+from votron._util.text import counted, shortened
 from votron._util.types import Axes, Floats, Index
 from votron.errors import VotronError
 from votron.explanations._text import headline, named, terms_to_draw
@@ -105,7 +105,7 @@ def _draw_bars(ax: Axes, found: Explanation, terms: Terms, shape: tuple[int, int
             bars.append((shortened(named(term, terms.kind), _LONGEST), term.share, term.slot))
     where = _bars(ax, [name for name, _, _ in bars], [share for _, share, _ in bars])
     others = ", ".join(
-        f"{n:,} other{'s' if n > 1 else ''} {side} it {share:+.3g}"
+        f"{counted(n, 'other')} {side} it {share:+.3g}"
         for side, (n, share) in (("for", terms.others(True)), ("against", terms.others(False)))
         if n
     )

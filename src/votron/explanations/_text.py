@@ -79,7 +79,7 @@ def _n_spans(history: History) -> int:
 
 def _terms(found: Terms) -> str:
     n = found.n_for + found.n_against
-    over = counted(n, found.kind.removesuffix("s"), found.kind)
+    over = counted(n, found.kind.removesuffix("s"))
     of = f"Contributions of {over} to the score {found.score:.4g} ({found.words})"
     if not found.exact:
         of = f"Contributions of {over} to the mean score of the vectors, {found.score:.4g}; votes count only its sign"
@@ -90,8 +90,7 @@ def _terms(found: Terms) -> str:
             lines.append([name, f"{term.share:+.4g}"])
         n, share = found.others(positive)
         if n:
-            words = f"{n:,} other{'s' if n > 1 else ''} {'for' if positive else 'against'}"
-            lines.append([words, f"{share:+.4g}"])
+            lines.append([f"{counted(n, 'other')} {'for' if positive else 'against'}", f"{share:+.4g}"])
     if found.constant:
         lines.append(["intercept", f"{found.constant / found.divisor:+.4g}"])
     return f"{of}\n{table(lines)}"

@@ -73,9 +73,10 @@ class ColumnEffects:
         own, whole = dense_row(row), float(_mixed(self._scores(row), mix)[0])
         found = []
         for column, places in self.columns.items():
-            less = float(_mixed(self._scores(self._changed(row, places)), mix).mean())
+            others = _mixed(self._scores(self._changed(row, places)), mix)
+            change = float((whole - others).mean())  # exactly 0 where no value makes a difference
             missing = self.features.is_missing(int(places[0]), i)
-            found.append(Effect(self.features.in_words(column, own, i), column, whole - less, missing))
+            found.append(Effect(self.features.in_words(column, own, i), column, change, missing))
         return tuple(sorted(found, key=lambda effect: -abs(effect.change)))
 
     def _changed(self, row: Rows, places: Index) -> Rows:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from votron._util.pages import Picture, name_of
-from votron._util.text import on_one_line, shortened
+from votron._util.text import counted, on_one_line, shortened
 from votron._util.types import Array, Floats, Params
 from votron.errors import VotronError
 from votron.explanations import Explanation, Terms, explain, strongest_features
@@ -98,7 +98,7 @@ def _signed(value: float) -> str:
 def _rest(terms: Terms) -> str:
     """Return what all other terms add, and whose sum it is."""
     sides = [
-        f"{n:,} other{'s' if n > 1 else ''} {word} it {_signed(share)}"
+        f"{counted(n, 'other')} {word} it {_signed(share)}"
         for word, (n, share) in (("for", terms.others(True)), ("against", terms.others(False)))
         if n
     ]

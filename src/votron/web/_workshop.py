@@ -17,7 +17,7 @@ from votron.errors import VotronError
 from votron.estimators import VotedPerceptronClassifier
 from votron.rules import Vectors
 
-__all__ = ["Piece", "Trained", "Workshop", "bundled_pieces", "dense", "given_piece"]
+__all__ = ["Piece", "Trained", "Workshop", "bundled_pieces", "given_piece"]
 
 Kind = Literal["plane", "images", "other"]
 MOST_TEST_ROWS = 1000
