@@ -61,8 +61,10 @@ def test_classifiers_come_back(name, mmap, tmp_path):
     assert np.array_equal(back.predict(X), model.predict(X))
     if hasattr(model, "predict_proba"):
         same(back.predict_proba(X), model.predict_proba(X))
-    for attribute in [a for a in dir(model) if a.endswith("_") and not a.startswith("_")]:
-        if hasattr(model, attribute) and attribute not in ("record_", "history_", "class_log_odds_"):
+    learnt = [a for a in dir(model) if a.endswith("_") and not a.startswith("_") and hasattr(model, a)]
+    assert [a for a in dir(back) if a.endswith("_") and not a.startswith("_") and hasattr(back, a)] == learnt
+    for attribute in learnt:
+        if attribute not in ("record_", "history_", "class_log_odds_"):
             same(getattr(back, attribute), getattr(model, attribute), attribute)
     save(back, tmp_path / "again.votron")
     assert (tmp_path / "again.votron").read_bytes() == (tmp_path / "m.votron").read_bytes()

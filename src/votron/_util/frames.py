@@ -96,7 +96,8 @@ def dtype_of(column: Series) -> np.dtype[Any]:
 
 def kind_of(column: Series) -> str:
     """Return what a column holds: "text", "number", "boolean", "date", "nothing" or "other"."""
-    return "nothing" if missing_in(column).all() and not _has_categories(column) else _kind_but_for_missing(column)
+    n_missing = column.isna().sum() if in_pandas(column) else column.null_count()
+    return "nothing" if n_missing == len(column) and not _has_categories(column) else _kind_but_for_missing(column)
 
 
 def columns_of_words(frame: Frame) -> Iterator[str]:

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from votron._util.frames import columns_of, floats_of
+from votron._util.frames import columns_of, floats_of, kind_of
 from votron.data.examples import Examples
-from votron.data.tables import kind_of, polars
+from votron.data.tables import polars
 from votron.errors import DataError
 
 __all__ = ["as_matrix", "as_table"]

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from votron._util.frames import columns_of
+from votron._util.frames import columns_of, kind_of
 from votron._util.types import Params, Series
 from votron.data.examples import Examples
-from votron.data.tables import kind_of
 from votron.tables import TableEncoder
 from votron.tables.date import DateColumn
 from votron.tables.survey import Survey

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from votron._util import frames
+from votron._util.frames import kind_of
 from votron._util.text import did_you_mean
 from votron._util.types import Array, Frame, Series
 from votron.data.examples import Examples, check_length, short_repr, tidy_labels, with_numbers_of
@@ -21,9 +21,6 @@ Lines = Sequence[int] | NDArray[np.int64]
 Place = Callable[[int], str]
 _MAX_LISTED = 12
 _LOOKED_AT = 1000
-_QUICK = {"String": "text", "Boolean": "boolean", "Float64": "number", "Float32": "number"} | {
-    f"{sign}Int{bits}": "number" for sign in ("", "U") for bits in (8, 16, 32, 64)
-}
 _WHAT = {"number": "numbers", "truth": "true and false, or 1 and 0", "date": "dates"}
 _TRAINED = "as when the model was trained"
 _BEFORE = "as in the rows before it"
@@ -52,15 +49,6 @@ def polars_errors(what: str) -> Iterator[None]:
         lines = str(error)[:_LOOKED_AT].strip().splitlines()  # it may quote a field of megabytes
         reason = " ".join((lines[0] if lines else type(error).__name__).split())[:200].rstrip(".:")
         raise DataError(f"{what}: {reason}.") from None
-
-
-def kind_of(column: Series) -> str:
-    """Return what a column holds, as `votron._util.frames.kind_of`, which takes a hundred times as long for polars."""
-    dtype = getattr(column, "dtype", None)
-    quick = None if frames.in_pandas(column) else _QUICK.get(str(dtype))
-    if quick is None:
-        return frames.kind_of(column)
-    return quick if column.null_count() < len(column) else "nothing"
 
 
 def select(frame: Frame, names: Iterable[str]) -> Frame:

@@ -23,6 +23,7 @@ from votron.estimators._evidence import trained_on
 from votron.estimators._training import TrainingData, Watch
 from votron.estimators._validation import CLASS_WEIGHT_CONSTRAINTS, KERNEL_CONSTRAINTS
 from votron.estimators.base import SupportVectorMixin, VotronClassifier
+from votron.history import TrainingHistory
 from votron.kernels import Kernel
 from votron.kernels.base import is_precomputed
 from votron.rules.forms import Expansion, Form
@@ -174,9 +175,8 @@ class KernelAdatronClassifier(SupportVectorMixin, VotronClassifier):
             n_learnable = len(training.learnable_rows(data.rows, self.kernel_))
             found, interrupted = self._solve(data)
             self._keep(data.rows, found)
-            self.history_ = replace(
-                training.history_of(self, data, n_learnable, interrupted), converged=self.converged_
-            )
+            history = training.history_of(self, data, n_learnable, interrupted)
+            self._set_history(replace(history, converged=all(one.converged for one in found)))
             if data.kept is not None:
                 self.support_ = data.kept[self.support_]
             self._name_rows_as(X, y)
@@ -222,7 +222,9 @@ class KernelAdatronClassifier(SupportVectorMixin, VotronClassifier):
         self.margin_ = np.array([one.margin for one in found])
         self.best_margin_ = np.array([one.best for one in found])
         self.separable_ = np.array([one.separable for one in found], dtype=object)
-        self.converged_ = all(one.converged for one in found)
+
+    def _set_history(self, history: TrainingHistory) -> None:
+        self.history_, self.converged_ = history, bool(history.converged)
 
     @property
     def dual_coef_(self) -> Floats:

@@ -27,6 +27,7 @@ from votron.errors import VotronError
 from votron.estimators._training import TrainingData, history_of, training_data, unchanged_on_error
 from votron.estimators._validation import validated
 from votron.estimators.base import VotronClassifier
+from votron.history import TrainingHistory
 from votron.rules.forms import Form, Linear, binarized
 
 __all__ = ["NaiveBayesLinearClassifier"]
@@ -132,7 +133,7 @@ class NaiveBayesLinearClassifier(VotronClassifier, BernoulliNB):
             data = training_data(self, X, y, sample_weight, scaled=False)
             BernoulliNB.fit(self, self._binary(data.rows), self._labels_in(data), data.weights)
             self._check_finite()
-            self.history_ = replace(history_of(self, data, len(data.codes)), n_epochs=1.0, converged=None)
+            self._set_history(replace(history_of(self, data, len(data.codes)), n_epochs=1.0, converged=None))
         return self
 
     def partial_fit(
@@ -168,8 +169,11 @@ class NaiveBayesLinearClassifier(VotronClassifier, BernoulliNB):
                 super().partial_fit(rows, labels, known, data.weights)
             self._check_finite()
             batch = replace(history_of(self, data, len(labels)), n_epochs=1.0, n_batches=1, converged=None)
-            self.history_ = batch if first else self.history_.then(batch)
+            self._set_history(batch if first else self.history_.then(batch))
         return self
+
+    def _set_history(self, history: TrainingHistory) -> None:
+        self.history_ = history  # counting has no passes, and does not converge
 
     def _labels_in(self, data: TrainingData) -> Array:
         return self.classes_[1 - data.codes if self._n_vectors == 1 else data.codes]

@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from votron._util.frames import kind_of
 from votron._util.types import Frame, Series
 from votron.data._sources import Source, beginning, lines_of_rows, text_parts, with_capital
 from votron.data.conversion import as_table
@@ -38,7 +39,6 @@ from votron.data.tables import (
     as_written,
     check_names,
     is_code,
-    kind_of,
     label_in,
     place_in,
     polars,
