@@ -14,8 +14,9 @@ import lzma
 import os
 import sys
 import tempfile
+import weakref
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from functools import cached_property
 from pathlib import Path
 from typing import IO, Any
@@ -74,7 +75,13 @@ class Source:
             raise DataError(f"Cannot read {self.name}: {getattr(error, 'strerror', None) or error}.") from None
         first = file.peek(8)
         self.compression = next((kind for magic, kind in _MAGIC.items() if first.startswith(magic)), None)
-        return file if self.compression is None else io.BufferedReader(_Expanded(self, file), _CHUNK)
+        if self.compression is None:
+            return file
+        try:
+            return io.BufferedReader(_Expanded(self, file), _CHUNK)
+        except DataError:
+            file.close()
+            raise
 
     def read(self) -> bytes:
         """Return all of its bytes, expanded."""
@@ -85,13 +92,14 @@ class Source:
     def _file(self) -> Path:
         if self.path is not None and (self.path.is_file() or not self.path.exists()):
             return self.path
-        self._copy = tempfile.NamedTemporaryFile(prefix="votron")  # noqa: SIM115  # deleted with this object
-        given: Any = sys.stdin.buffer if self.path is None else self.path.open("rb")
-        while chunk := given.read(_CHUNK):
-            self._copy.write(chunk)
-            check_expanded(self._copy.tell(), self, self.max_bytes)
-        self._copy.flush()
-        return Path(self._copy.name)
+        file, name = tempfile.mkstemp(prefix="votron")
+        weakref.finalize(self, os.remove, name)
+        given: Any = nullcontext(sys.stdin.buffer) if self.path is None else self.path.open("rb")
+        with given as rest, open(file, "wb") as copy:
+            while chunk := rest.read(_CHUNK):
+                copy.write(chunk)
+                check_expanded(copy.tell(), self, self.max_bytes)
+        return Path(name)
 
 
 class _Expanded(io.RawIOBase):

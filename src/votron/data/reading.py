@@ -112,19 +112,22 @@ def open_batches(path: str | os.PathLike[str], **options: Any) -> ExampleBatches
     ...     [(batch.first_row, batch.y.tolist()) for batch in batches]
     [(0, ['no']), (1, ['yes', 'yes'])]
     """
-    return ExampleBatches(path, ReadOptions(**options))
+    how = ReadOptions(**options)
+    return ExampleBatches(*recognise(path, how), how)
 
 
 class ExampleBatches:
     """Batches of examples; ``bounded`` tells whether no more than one is in memory."""
 
-    def __init__(self, path: str | os.PathLike[str], options: ReadOptions) -> None:
-        self._options = options
-        self._format, self._source = recognise(path, options)
-        self.source, self.format = self._source.location, self._format.name
+    def __init__(self, format: Format, source: Source, options: ReadOptions) -> None:
+        self._format, self._source, self._options = format, source, options
         self.bounded = self._format.in_bounded_memory(self._source)
         if self._format.sequential and self.bounded:
             self._source.max_bytes = _UNLIMITED  # no more than a batch is kept
+
+    def again(self, **options: Any) -> ExampleBatches:
+        """Return the same data, read with some other options."""
+        return ExampleBatches(self._format, self._source, replace(self._options, **options))
 
     def __iter__(self) -> Iterator[Examples]:
         n_bytes, found = int(self._options.batch_bytes), False
@@ -135,7 +138,7 @@ class ExampleBatches:
                 yield batch
             del batch  # not to be in memory while the next is read
         if not found:
-            raise DataError(f"There are no examples in {self.source!r}, or none is left.")
+            raise DataError(f"There are no examples in {self._source.name}, or none is left.")
 
 
 def _slices(whole: Examples, batch_bytes: int) -> Iterator[Examples]:
@@ -160,11 +163,6 @@ def recognise(path: str | os.PathLike[str], options: ReadOptions) -> tuple[Forma
     source = Source(location, options.max_bytes, options.encoding)
     known = next((format for format in FORMATS.values() if location in format.known), None)
     format = known or (_format_of_folder if source.is_folder else _format_of_file)(source, options)
-    if format.labels_at and options.label is not None and options.labels == "required":
-        raise DataError(
-            f"The labels of {source.name} are {format.labels_at}: leave label out. Got {options.label!r} instead.",
-            parameter="label",
-        )
     of_formats = {name for other in FORMATS.values() for name in other.options}
     for name in options.given():
         if name in of_formats - {*format.options, *options.optional}:
@@ -233,15 +231,19 @@ def _checked(
     if about.columns is not None:
         found = frame_examples(part.X, options, about, source.name, may_be_empty=may_be_empty)
     else:
-        found = _checked_arrays(part, options, about, source.name)
+        found = _checked_arrays(part, options, about, source.name, format.labels_at)
     if found.y is None:
         return found
     return replace(found, y=convert_labels(found.y, options.label_kind, f"The labels of {source.name}"))
 
 
-def _checked_arrays(part: Part, options: ReadOptions, about: Examples, name: str) -> Examples:
+def _checked_arrays(part: Part, options: ReadOptions, about: Examples, name: str, labels_at: str) -> Examples:
     for option in sorted({"as_text", "drop"} & options.given().keys() - {*options.optional}):
         raise DataError(f"The option {option!r} is for tables. {name} is not one: leave it out.", parameter=option)
+    if labels_at and options.label is not None and options.labels == "required":
+        raise DataError(
+            f"The labels of {name} are {labels_at}: leave label out. Got {options.label!r} instead.", parameter="label"
+        )
     X, y = part.X, None if options.labels == "none" else part.y
     if y is None and options.labels == "required":
         raise DataError(f"There are no labels in {name}.")

@@ -55,6 +55,13 @@ def select(frame: Frame, names: Iterable[str]) -> Frame:
     return polars().DataFrame([frame.get_column(name) for name in names])
 
 
+def check_names(names: Iterable[str], name: str) -> None:
+    """Refuse names of columns that polars takes for patterns."""
+    for each in names:
+        if each.startswith("^") and each.endswith("$"):
+            raise DataError(f"The column {short_repr(each)} of {name} must have another name: it reads as a pattern.")
+
+
 def place_in(lines: Lines | None, first_row: int = 0) -> Place:
     """Return what says where a row is, in the words of messages."""
     if lines is None:

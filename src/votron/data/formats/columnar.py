@@ -13,7 +13,7 @@ from votron.data._sources import Source, check_expanded
 from votron.data.examples import Examples
 from votron.data.formats.base import Format, Part
 from votron.data.options import ReadOptions
-from votron.data.tables import as_table, list_names, polars, polars_errors
+from votron.data.tables import as_table, check_names, list_names, polars, polars_errors
 from votron.errors import DataError
 
 _BYTES_A_VALUE = 8
@@ -46,6 +46,7 @@ class Parquet(Format):
             n_rows, names = int(scan.select(polars().len()).collect().item()), scan.collect_schema().names()
         if not (n_rows and names):
             raise DataError(f"There must be rows and columns in {source.name}. Got {n_rows} of {len(names)} instead.")
+        check_names(names, source.name)
         if batch_bytes is None:
             check_expanded(n_rows * len(names) * _BYTES_A_VALUE, source, options.max_bytes)
         # pandas keeps an index without a name in such columns, which may reveal the labels.

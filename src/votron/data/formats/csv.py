@@ -29,6 +29,7 @@ from votron.data.tables import (
     Place,
     as_table,
     as_written,
+    check_names,
     is_code,
     label_in,
     place_in,
@@ -139,6 +140,7 @@ def _find_layout(text: bytes, name: str, delimiter: str | None, options: ReadOpt
     twice = next((one for one, n in Counter(filter(None, names)).items() if n > 1), None)
     if twice is not None:
         raise DataError(f"The names of the columns of {name} must differ. Got {twice[:60]!r} twice instead.")
+    check_names(names, name)
     names = [field or f"<column {i + 1}>" for i, field in enumerate(names)]
     return _Layout(name, tuple(names), delimiter, quote, True, begin + n_bytes)
 

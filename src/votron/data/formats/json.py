@@ -19,7 +19,18 @@ from votron.data._sources import Source, text_parts, whole_text
 from votron.data.examples import Examples
 from votron.data.formats.base import Format, Part
 from votron.data.options import ReadOptions
-from votron.data.tables import as_table, as_written, is_code, label_in, place_in, polars, polars_errors, select, settled
+from votron.data.tables import (
+    as_table,
+    as_written,
+    check_names,
+    is_code,
+    label_in,
+    place_in,
+    polars,
+    polars_errors,
+    select,
+    settled,
+)
 from votron.errors import DataError
 
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
@@ -115,6 +126,7 @@ def _read(data: bytes, name: str, *, lines: bool, first_line: int = 1) -> Frame:
             return _read(without_nan, name, lines=lines, first_line=first_line)
         _check(data, name, lines, first_line)
         raise
+    check_names(frame.columns, name)
     if 0 in frame.shape:
         raise DataError(f"There are no examples in {name}.")
     return frame
