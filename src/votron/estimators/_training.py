@@ -368,9 +368,7 @@ class Watch:
             signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def watched(
-    model: Estimator, train: Callable[[Watch], T], n_steps: int, epoch_size: int | None = None, **shown: Any
-) -> tuple[T, bool]:
+def watched(model: Estimator, train: Callable[[Watch], T], n_steps: int, **shown: Any) -> tuple[T, bool]:
     """Train, and return the outcome and whether Ctrl-C ended training."""
     watch = Watch()
 
@@ -378,15 +376,15 @@ def watched(
         with watch.minding_ctrl_c():
             return train(watch)
 
-    if model.verbose or hasattr(model, "_hooks"):
+    if model.verbose or hasattr(model, "_deadline"):
         from votron.estimators._watching import listened_to  # most training runs unheard
 
-        return listened_to(model, work, watch, n_steps, epoch_size, **shown), watch.interrupted
+        return listened_to(model, work, watch, n_steps, **shown), watch.interrupted
     return work(), watch.interrupted
 
 
-def in_epochs(model: Estimator, n_steps: int, n_examples: int, train: Callable[[Watch], TrainingRun]) -> TrainingRun:
-    run, interrupted = watched(model, train, n_steps, None if model.epochs is None else n_examples)
+def in_epochs(model: Estimator, n_steps: int, train: Callable[[Watch], TrainingRun]) -> TrainingRun:
+    run, interrupted = watched(model, train, n_steps)
     return replace(run, interrupted=interrupted)
 
 

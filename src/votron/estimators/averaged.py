@@ -31,8 +31,8 @@ from votron.kernels import Kernel, LinearKernel, PolynomialKernel
 from votron.products import squares as squared_lengths
 from votron.rules.forms import Form, Linear, linear_scores
 from votron.theory.evidence import AVERAGE, LAST, ONE_RANDOM, ONE_VOTE, Evidence, Measured
-from votron.theory.evidence.models import evidence_of_weights
 from votron.theory.geometry import Comparators, Margins
+from votron.theory.trained import evidence_of_weights
 
 __all__ = ["AveragedPerceptronClassifier"]
 
@@ -305,7 +305,7 @@ class AveragedPerceptronClassifier(ProbabilisticClassifier):
             options: Params = {"n_threads": self._n_threads, "after_pass": after_pass, "pauses": scored.pauses}
             run = partial(trainer.run, weights=weights, **options)
         train = partial(run, rows, data.codes, order, n_steps)
-        return training.in_epochs(self, n_steps, len(order), lambda watch: train(watcher=watch))
+        return training.in_epochs(self, n_steps, lambda watch: train(watcher=watch))
 
     def _train_to_the_end(
         self, trainer: PrimalTrainer, data: TrainingData, order: Index, n_steps: int, scored: ScoredRows

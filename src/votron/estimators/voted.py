@@ -399,7 +399,7 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
             watcher = watch if stop is None else stop.beside(watch)
             return run(rows, data.codes, order, n_steps, watcher=watcher)
 
-        done = training.in_epochs(self, n_steps, len(order), train)
+        done = training.in_epochs(self, n_steps, train)
         if isinstance(rows, SpreadRows):
             self.cluster_account_ = rows.account
         return done

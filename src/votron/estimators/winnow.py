@@ -216,7 +216,7 @@ class WinnowClassifier(VotronClassifier):
     def _train(self, data: TrainingData, order: Index, n_steps: int) -> TrainingRun:
         rows, trainer = active_rows(data.rows, self.binarize), self._trainer
         return training.in_epochs(
-            self, n_steps, len(order), lambda watch: trainer.run(rows, data.codes, order, n_steps, watcher=watch)
+            self, n_steps, lambda watch: trainer.run(rows, data.codes, order, n_steps, watcher=watch)
         )
 
     def _keep(self, trainer: WinnowTrainer) -> None:
