@@ -29,9 +29,9 @@ from votron.kernels.base import is_precomputed
 from votron.rules import RULES, HoldoutCurve, Vectors
 from votron.rules.forms import Expansion, Form, Linear, Sequence
 from votron.saving import parts
+from votron.saving.container import Tensors, plain
 from votron.saving.parts import Count, Fields, KernelState, Params, State, kernel_from, kernel_state
 from votron.saving.steps import Positive, put_names, set_names
-from votron.saving.tensors import Tensors, plain
 
 NotNegative = Annotated[float, msgspec.Meta(ge=0)]
 _ANY_ROW = 2**62
@@ -42,7 +42,7 @@ class Classifier(State, tag_field="class"):
     cls: ClassVar[type[VotronClassifier]]
     params: Params
     n_features: Positive
-    history: parts.strict(TrainingHistory) | None  # type: ignore[valid-type]
+    history: TrainingHistory | None
     slopes: dict[str, Annotated[float, msgspec.Meta(gt=0)]]
     """For probabilities, by rule."""
     validation: dict[Literal[_VALIDATION], list[float]]  # type: ignore[valid-type]
@@ -83,10 +83,9 @@ def classifier_from(state: AnyClassifier, tensors: Tensors) -> Estimator:
     model.classes_ = tensors.labels("classes")
     set_names(model, state.n_features, tensors)
     if state.history is not None:
-        found = msgspec.convert(state.history, TrainingHistory, from_attributes=True)
-        if found.chosen_rule not in (None, *RULES):
+        if state.history.chosen_rule not in (None, *RULES):
             raise ModelFileError("its history has a rule that is not known.")
-        model._set_history(dataclasses.replace(found, from_file=True))
+        model._set_history(dataclasses.replace(state.history, from_file=True))
     elif state.cls is not CompactClassifier:
         raise ModelFileError("its classifier has no history.")
     state.build(model, tensors)
