@@ -15,9 +15,8 @@ from votron.kernels.base import is_precomputed
 from votron.rules import RULES
 from votron.rules.scan import row_draws
 from votron.theory.evidence import AVERAGE, LAST, ONE_RANDOM, ONE_VOTE, Evidence, Measured
-from votron.theory.evidence.models import evidence_of_record
-from votron.theory.evidence.trained import Trained, check_training_data
 from votron.theory.geometry import Comparators, Margins, comparator_margins, lengths_of
+from votron.theory.trained import Trained, check_training_data, evidence_of_record
 
 if TYPE_CHECKING:
     from votron.estimators.voted import VotedPerceptronClassifier

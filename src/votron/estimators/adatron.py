@@ -27,8 +27,8 @@ from votron.kernels import Kernel
 from votron.kernels.base import is_precomputed
 from votron.rules.forms import Expansion, Form
 from votron.theory.evidence import MAXIMAL, Evidence, Measured
-from votron.theory.evidence.models import evidence_of_maximal_margin
 from votron.theory.geometry import Comparators, Margins, lengths_of
+from votron.theory.trained import evidence_of_maximal_margin
 
 __all__ = ["KernelAdatronClassifier"]
 

@@ -43,8 +43,8 @@ from votron.kernels import Kernel, LinearKernel, PolynomialKernel
 from votron.products import squares as squared_lengths
 from votron.rules.forms import Form, Linear, linear_scores
 from votron.theory.evidence import AVERAGE, LAST, ONE_RANDOM, ONE_VOTE, Evidence, Measured
-from votron.theory.evidence.models import evidence_of_weights
 from votron.theory.geometry import Comparators, Margins
+from votron.theory.trained import evidence_of_weights
 
 __all__ = ["AveragedPerceptronClassifier"]
 
