@@ -12,8 +12,8 @@ from votron._util.frames import columns_of, kind_of
 from votron._util.types import Params, Series
 from votron.data.examples import Examples
 from votron.tables import TableEncoder
+from votron.tables.column import Survey
 from votron.tables.date import DateColumn
-from votron.tables.survey import Survey
 
 __all__ = ["describe_examples"]
 
