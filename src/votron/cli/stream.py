@@ -66,7 +66,7 @@ def _check(job: Job, estimator: Estimator) -> None:
     try:
         estimator.partial_fit  # noqa: B018  # asking tells the reason
     except AttributeError as error:
-        reason = error.__cause__ if isinstance(error.__cause__, VotronError) else "It needs all data at once."
+        reason = error if isinstance(error, VotronError) else "It needs all data at once."
         raise click.UsageError(f"--stream is not for this {type(estimator).__name__}: {reason}") from None
     for name in _NOT_IN_STREAMS:
         if name in job.params:

@@ -79,8 +79,8 @@ def describe_examples(examples: Examples, *, discrete: Iterable[str] = ()) -> Pa
 
 def _column(column: Series, as_values: bool) -> Params:
     from votron.tables import TableEncoder
+    from votron.tables.column import Survey
     from votron.tables.date import DateColumn
-    from votron.tables.survey import Survey
 
     kind, dates = kind_of(column), None
     if kind in ("text", "date") and not as_values:  # as an encoder takes it
