@@ -16,7 +16,7 @@ from votron._util.text import counted, first_of, percent, percent_range, rounded
 from votron._util.types import Array, Estimator, Label, Params, RowsLike
 from votron.cli.output import Output
 from votron.cli.reading import FileRows, WeightColumn, base_name, reading_options
-from votron.evaluate.confusion import Confusion, beside_majority, rarest_in_words
+from votron.evaluate.evaluation import Confusion, beside_majority, rarest_in_words
 
 if TYPE_CHECKING:
     from votron.data import Examples
