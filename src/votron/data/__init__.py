@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from votron.data.describing import describe_examples
     from votron.data.examples import Examples
-    from votron.data.formats.idx import load_mnist_folder, read_idx
-    from votron.data.formats.image_sets import ImageSet, load_image_set
+    from votron.data.formats.idx import ImageSet, load_image_set
     from votron.data.options import ReadOptions
     from votron.data.reading import ExampleBatches, open_batches, read_examples
     from votron.data.streaming import StreamFacts, scan_stream
@@ -18,15 +17,13 @@ if TYPE_CHECKING:
 _HOMES = {  # loaded when asked for: most need scikit-learn, and the names in votron.data.formats need nothing
     "ExampleBatches": "reading",
     "Examples": "examples",
-    "ImageSet": "formats.image_sets",
+    "ImageSet": "formats.idx",
     "ReadOptions": "options",
     "StreamFacts": "streaming",
     "describe_examples": "describing",
-    "load_mnist_folder": "formats.idx",
-    "load_image_set": "formats.image_sets",
+    "load_image_set": "formats.idx",
     "open_batches": "reading",
     "read_examples": "reading",
-    "read_idx": "formats.idx",
     "scan_stream": "streaming",
     "write_examples": "writing",
 }
@@ -39,10 +36,8 @@ __all__ = [
     "StreamFacts",
     "describe_examples",
     "load_image_set",
-    "load_mnist_folder",
     "open_batches",
     "read_examples",
-    "read_idx",
     "scan_stream",
     "write_examples",
 ]

@@ -76,7 +76,7 @@ def read_examples(path: str | os.PathLike[str], **options: Unpack[ReadKeywords])
 def open_batches(path: str | os.PathLike[str], **options: Unpack[BatchKeywords]) -> ExampleBatches:
     """Open data to read them a batch at a time.
 
-    CSV and TSV, JSON Lines, svmlight and IDX are read from files, compressed files and standard input in bounded
+    CSV and TSV, JSON Lines and svmlight are read from files, compressed files and standard input in bounded
     memory; plain files of ``.npy``, Parquet and Arrow as well. Everything else is read as a whole and then cut into
     batches.
 

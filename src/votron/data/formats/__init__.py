@@ -14,8 +14,7 @@ from votron.data.formats.base import (
 )
 from votron.data.formats.columnar import Arrow, Parquet
 from votron.data.formats.csv import Csv, Tsv
-from votron.data.formats.idx import Idx
-from votron.data.formats.image_sets import KNOWN_SETS, ImageSets
+from votron.data.formats.idx import KNOWN_SETS, Idx, ImageSets
 from votron.data.formats.images import Images
 from votron.data.formats.json import Json, JsonLines
 from votron.data.formats.npy import Npy, Npz
