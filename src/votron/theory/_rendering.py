@@ -148,10 +148,9 @@ def _vector_cells(found: Certificate) -> Cells:
 def _fact_cells(found: Certificate) -> Cells:
     rows = [["mistakes of this run", "formula", "mistakes", "at most", "by"]]
     for bound in found.bounds:
-        if bound.kind == FACT:
+        if bound.kind == FACT and not bound.failing:
             observed = found.support if bound.quantity == "support" else found.mistakes or ()
-            remark = [bound.remarks[0]] if len(bound.values) == 1 or bound.total is None else []
-            by = ", ".join([*(f"if {change}" for change in bound.changes), *remark])
+            by = bound.remarks[0] if len(bound.values) == 1 or bound.total is None else ""
             rows.append([bound.name, bound.formula, _span(observed, _count), _span(bound.values, _count), by])
     return rows
 
@@ -193,17 +192,14 @@ def _error_cells(found: Certificate) -> Cells:
 def _notes(found: Certificate) -> list[str]:
     """Return the assumptions that fail or are claimed, and why values are missing."""
     errors = [bound for bound in found.bounds if bound.kind != FACT]
-    failing = [a for bound in errors for a in bound.failing if a.name != "its rule"]
-    lines = list(dict.fromkeys(f"Fails: {a.name}, since {a.because}." for a in failing))
-    claims = [
-        f"{a.name} ({a.because.removesuffix(': your claim').removesuffix(': not verified')})" for a in found.claims
-    ]
-    if claims:
-        lines.append(f"Assumed, not verified: {'; '.join(claims)}.")
-    missing: dict[str, str] = {}
-    for bound in errors:
-        if None in bound.values:
-            missing.setdefault(bound.name, bound.remarks[bound.values.index(None)])
+    lines = []
+    failing = [f"{a.name} ({a.because})" for bound in errors for a in bound.failing if a.name != "its rule"]
+    if failing:
+        lines.append(f"Fails: {'; '.join(dict.fromkeys(failing))}.")
+    if found.claims:
+        claims = "; ".join(f"{a.name} ({a.because.rpartition(':')[0] or a.because})" for a in found.claims)
+        lines.append(f"Assumed, not verified: {claims}.")
+    missing = {bound.name: bound.remarks[0] for bound in errors if set(bound.values) == {None}}
     for reason in dict.fromkeys(missing.values()):
         names = "; ".join(name for name, why in missing.items() if why == reason)
         lines.append(f"No value: {names}, since {reason}.")

@@ -60,7 +60,7 @@ class Bound:
     >>> X, y = load_iris(return_X_y=True)
     >>> model = VotedPerceptronClassifier("linear", margin=0.0, epochs=1, random_state=0).fit(X, y == 0)
     >>> print(certify(model, X, y == 0).best())
-    (7) with errors: at most 10.7 % (guarantee, vote after one epoch)
+    (7) with errors: at most 21.4 % (guarantee, vote after one epoch)
     """
 
     name: str

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from votron._util.files import write_bytes
 from votron._util.text import joined
 from votron._util.types import Array
-from votron.data._sources import Location, Source
+from votron.data._sources import Source
 from votron.data.formats.base import Format, Part
 from votron.data.options import ReadOptions
 from votron.errors import DataError
@@ -62,15 +62,13 @@ class Idx(Format):
         """Tell whether the images of the part are there."""
         return _images_of(options.part) in _files_in(folder)
 
-    def has_parts(self, source: Location) -> bool:
-        """Tell whether it is a folder."""
-        return source.is_folder
-
     def read(self, source: Source, options: ReadOptions, batch_bytes: int | None) -> Iterator[Part]:
         """Yield all examples."""
         labels = None if options.label is None else os.path.expanduser(str(options.label))
         if source.is_folder and source.path is not None:
             source = Source(str(_files_in(source.path)[_images_of(options.part)]), options.max_bytes)
+        elif options.part is not None:
+            raise DataError(f"There is no part {options.part!r} of {source.name}: only image sets have parts.")
         X = _read_idx(source)
         labels = labels or _labels_beside(source)
         if options.labels == "none" or (labels is None and options.labels == "optional"):
@@ -94,10 +92,6 @@ class ImageSets(Format):
     options = ("part",)
     reads = "name"
     known = KNOWN_SETS
-
-    def has_parts(self, source: Location) -> bool:
-        """Return True."""
-        return True
 
     def read(self, source: Source, options: ReadOptions, batch_bytes: int | None) -> Iterator[Part]:
         """Yield the part that is asked for, as if it had been read from its IDX files."""
