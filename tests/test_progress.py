@@ -155,26 +155,16 @@ def test_time_left_follows_from_all_that_is_done_where_no_speed_is_shown(clock):
     assert stream.getvalue().splitlines()[-1] == "Training  40%, 3 of 5 runs, 0:30 left"
 
 
-def test_a_forecast_is_shown_as_a_range_instead_of_the_speed(clock):
+def test_time_left_follows_from_the_speed_of_late(clock):
     stream = io.StringIO()
-    spans = iter([None, (40.0, 71.0), (0.2, 0.4)])
     with Progress(100, True, stream, clock=clock) as progress:
-        for done in (10, 50, 100):
+        for done in (10, 20, 30, 50, 70):
             clock.now += 10
-            progress.update(done, "epoch 1", lambda: next(spans))
-    assert stream.getvalue().splitlines() == [
-        "fit  10%, epoch 1, 1:30 left",
-        "fit  50%, epoch 1, 0:40 to 1:11 left",
-        "fit 100%, epoch 1, 0:00 left",
+            progress.update(done)
+    assert [line[-9:] for line in stream.getvalue().splitlines()] == [
+        "1:30 left",
+        "1:20 left",
+        "1:10 left",
+        "0:33 left",
+        "0:18 left",
     ]
-
-
-def test_a_terminal_makes_room_for_a_sentence(terminal, clock):
-    stream, written = terminal(columns=40)
-    with Progress(100, True, stream, clock=clock) as progress:
-        progress.update(10, "epoch 1")
-        progress.clear()
-        stream.write("A sentence.\n")
-        progress.update(11, "epoch 1")
-    text = written()
-    assert "\r" + " " * 39 + "\rA sentence.\r\n\rfit  11%" in text

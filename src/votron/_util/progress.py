@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
@@ -14,18 +15,15 @@ _REDRAW_SECONDS = 0.1
 _LINE_SECONDS = 5.0
 _LINE_SHARE = 0.1
 _DEFAULT_WIDTH = 80
-_MAX_BAR = 30
-_MIN_BAR = 5
-
-Left = Callable[[], tuple[float, float] | None]
-"""Returns how many seconds are left, at least and at most, if it is known."""
+_MAX_BAR, _MIN_BAR = 30, 5
 
 
 class Progress:
     """Show how far long work is.
 
     On a terminal it is one line, redrawn at most ten times a second. Elsewhere it is a plain line for each tenth of the
-    work or every five seconds. ``total`` may be set later; a ``unit`` adds how many are done in a second.
+    work or every five seconds. ``total`` may be set later; a ``unit`` adds how many are done in a second. The time left
+    follows from the speed in the later half of the time so far.
     """
 
     def __init__(
@@ -43,39 +41,33 @@ class Progress:
         self._stream, self._clock = stream or sys.stderr, clock
         self._enabled = enabled and self._stream is not None  # there is no stderr under pythonw
         self._on_terminal = self._enabled and self._stream.isatty() and os.environ.get("TERM") != "dumb"
-        self._start = self._shown_at = clock()
-        self._shown, self._drawn = 0.0, False
-        self._pending: tuple[float, str, Left | None] | None = None  # the newest state, where it is not shown
+        self._start = clock()
+        self._shown = deque([(self._start, 0.0)])
+        self._drawn = False
+        self._pending: tuple[float, str] | None = None  # the newest state, where it is not shown
 
-    def update(self, done: float, note: str = "", left: Left | None = None) -> None:
+    def update(self, done: float, note: str = "") -> None:
         """Take note of how much is done; show it when it is time to."""
         if not self._enabled:
             return
         now = self._clock()
-        waited = now - self._shown_at
+        shown_at, shown = self._shown[-1]
         if self._on_terminal:
-            due = waited >= _REDRAW_SECONDS or not self._drawn
+            due = now - shown_at >= _REDRAW_SECONDS or not self._drawn
         else:
-            due = waited >= _LINE_SECONDS or (done == 0 and not self._drawn)
-            due = due or (self.total is not None and done - self._shown >= _LINE_SHARE * max(1, self.total))
+            due = now - shown_at >= _LINE_SECONDS or (done == 0 and not self._drawn)
+            due = due or (self.total is not None and done - shown >= _LINE_SHARE * max(1, self.total))
         if due:
-            self._show(now, done, note, left)
+            self._show(now, done, note)
         else:
-            self._pending = (done, note, left)
-
-    def clear(self) -> None:
-        """Make room on a terminal for something else; the line is there again at the next update."""
-        if self._on_terminal and self._drawn:
-            self._write("\r" + " " * (self._width() - 1) + "\r")
-            self._drawn = False
+            self._pending = done, note
 
     def close(self) -> None:
         """Show the newest state if it is not shown yet, and end the line."""
-        if not self._enabled:
-            return
-        if self._erase and self._on_terminal:
-            self.clear()
-        else:
+        if self._enabled and self._on_terminal and self._erase:
+            if self._drawn:
+                self._write("\r" + " " * (self._width() - 1) + "\r")
+        elif self._enabled:
             if self._pending:
                 self._show(self._clock(), *self._pending)
             if self._on_terminal and self._drawn:
@@ -90,24 +82,23 @@ class Progress:
     ) -> None:
         self.close()
 
-    def _show(self, now: float, done: float, note: str, left: Left | None) -> None:
-        speed = done / (now - self._start) if now > self._start else 0.0
+    def _show(self, now: float, done: float, note: str) -> None:
         share = None if self.total is None else min(1.0, done / max(1, self.total))
         head = self._label if share is None else f"{self._label} {int(100 * share):3d}%"
         facts = [note] if note else []
-        if self._unit and speed > 0:
-            facts.append(f"{speed:,.0f} {self._unit}/s")
-        span = None if left is None else left()
-        if span is None and self.total is not None and speed > 0:
-            rest = max(0, self.total - done) / speed
-            span = rest, rest
-        if span is not None:
-            facts.append(f"{' to '.join(dict.fromkeys(map(_minutes, span)))} left")
+        if self._unit and done and now > self._start:
+            facts.append(f"{done / (now - self._start):,.0f} {self._unit}/s")
+        self._shown.append((now, done))
+        while len(self._shown) > 2 and self._shown[1][0] <= (self._start + now) / 2:
+            self._shown.popleft()
+        then, done_then = self._shown[0]
+        if self.total is not None and done > done_then and now > then:
+            facts.append(f"{_minutes(max(0, self.total - done) * (now - then) / (done - done_then))} left")
         if self._on_terminal:
             self._write("\r" + self._bar_line(head, share, ", ".join(facts)))
         else:
             self._write(", ".join([head, *facts]) + "\n")
-        self._shown_at, self._shown, self._pending, self._drawn = now, done, None, True
+        self._pending, self._drawn = None, True
 
     def _bar_line(self, head: str, share: float | None, tail: str) -> str:
         """Fit head, bar and tail into the terminal's width, less the last column, where some wrap."""

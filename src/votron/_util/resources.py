@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import os
 import re
-import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from fractions import Fraction
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import TypeVar
@@ -27,13 +27,8 @@ AUTO_SHARE = 0.25
 AUTO_TIMES, AUTO_LEAST = 16, 1 << 30
 """and at most the larger of this many times the size of the data and this many bytes: more would not pay."""
 
-_UNKNOWN_MEMORY = 1 << 30  # where the system does not tell
-_UNITS = {"": 1, "b": 1} | {
-    f"{prefix}{suffix}": base**power
-    for power, prefix in enumerate("kmgt", start=1)
-    for suffix, base in (("b", 1000), ("ib", 1024))
-}
-_SIZE = re.compile(r"\s*([0-9]{1,18}(?:\.[0-9]{1,18})?)\s*([a-z]*)\s*", re.IGNORECASE)
+_UNKNOWN_MEMORY = 4 << 30  # where the system does not tell
+_SIZE = re.compile(r"\s*(\d{1,18}(?:\.\d{1,18})?)\s*(?:([kmgt])(i?))?b?\s*", re.ASCII | re.IGNORECASE)
 _CHUNK_BYTES = 8 << 20
 _LEAST_ROOM = 8  # of an array that grows
 _MULTIPLE = 64  # rows of a block that stay together
@@ -41,74 +36,36 @@ _MULTIPLE = 64  # rows of a block that stay together
 T = TypeVar("T")
 
 
-# -- memory ------------------------------------------------------------------------------------------------------------
-
-
 def available_memory() -> int:
-    """Bytes that this process can allocate now without driving the system into swap."""
-    known = list(_linux_memory(Path("/"))) or list(_other_memory())
-    return max(0, min(known, default=_UNKNOWN_MEMORY))
-
-
-def parse_memory_limit(
-    value: int | str, owner: str = "VotedPerceptronClassifier", *, data_bytes: int | None = None
-) -> int:
-    """Turn the parameter ``memory_limit`` into bytes."""
-    if isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= 0:
-        return int(value)
-    if isinstance(value, str):
-        if value.strip().lower() == "auto":
-            worth = math.inf if data_bytes is None else max(AUTO_TIMES * data_bytes, AUTO_LEAST)
-            return int(min(AUTO_SHARE * available_memory(), worth))
-        size = _SIZE.fullmatch(value)
-        if size and size[2].lower() in _UNITS:
-            return int(Fraction(size[1]) * _UNITS[size[2].lower()])
-    raise VotronError(
-        f"The 'memory_limit' parameter of {owner} must be an int in the range [0, inf), a size such as '2GB' or "
-        f"'1.5GiB', or 'auto'. Got {value!r} instead.",
-        parameter="memory_limit",
-    )
+    """Return the bytes that this process can allocate now without driving the system into swap."""
+    if limits := list(_linux_memory(Path("/"))):
+        return max(0, min(limits))
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2  # macOS
+    except (AttributeError, OSError, ValueError):
+        return _UNKNOWN_MEMORY
 
 
 def _linux_memory(root: Path) -> Iterator[int]:
-    """Yield each limit on new memory that Linux and its control groups set."""
-    available = _statistic(root / "proc/meminfo", "MemAvailable:")
+    """Yield the limits on new memory that Linux sets, for the machine and for the control groups of this process."""
+    available = _number_after("MemAvailable:", root / "proc/meminfo")
     if available is None:
         return
     yield 1024 * available
-    for line in _read(root / "proc/self/cgroup").splitlines():
-        _, controllers, group = line.split(":", 2)
-        mount = root / "sys/fs/cgroup"
-        if controllers == "":
-            names = ("memory.max", "memory.current", "inactive_file")
-        elif "memory" in controllers.split(","):
-            mount /= "memory"
-            names = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
-        else:
-            continue
-        # A limit on any group above binds too. In a container the path may be the host's, of which only the mount
-        # point itself is visible.
-        path = mount / group.lstrip("/")
-        for directory in (path, *path.parents):
-            yield from _cgroup_memory(directory, *names)
-            if directory == mount:
-                break
+    mount = root / "sys/fs/cgroup"
+    group = mount / _read(root / "proc/self/cgroup").rpartition("0::/")[2].strip()
+    for folder in (group, *group.parents):  # a limit on any group above binds too
+        limit, usage = _read(folder / "memory.max").strip(), _read(folder / "memory.current").strip()
+        if limit.isdecimal() and usage.isdecimal():  # not "max", and not absent
+            # pages of files that were not used lately count as used, but make room when asked to
+            yield int(limit) - int(usage) + (_number_after("inactive_file", folder / "memory.stat") or 0)
+        if folder == mount:
+            return
 
 
-def _cgroup_memory(directory: Path, limit_file: str, usage_file: str, cache: str) -> Iterator[int]:
-    limit, usage = _read(directory / limit_file).strip(), _read(directory / usage_file).strip()
-    if limit.isdecimal() and usage.isdecimal():  # not "max", and not absent
-        # Pages of files that were not used lately count as used, but make room when asked to.
-        yield int(limit) - int(usage) + (_statistic(directory / "memory.stat", cache) or 0)
-
-
-def _statistic(path: Path, name: str) -> int | None:
-    """Return the number after `name` at the start of a line."""
-    for line in _read(path).splitlines():
-        fields = line.split()
-        if len(fields) >= 2 and fields[0] == name:
-            return int(fields[1])
-    return None
+def _number_after(name: str, path: Path) -> int | None:
+    found = re.search(rf"^{name}\s+(\d+)", _read(path), re.MULTILINE)
+    return None if found is None else int(found[1])
 
 
 def _read(path: Path) -> str:
@@ -118,33 +75,23 @@ def _read(path: Path) -> str:
         return ""
 
 
-def _other_memory() -> Iterator[int]:
-    """Yield the free memory of Windows, or half the physical memory of other systems without /proc."""
-    if sys.platform == "win32":
-        import ctypes
-
-        class MemoryStatus(ctypes.Structure):
-            _fields_ = (
-                ("length", ctypes.c_uint32),
-                ("load", ctypes.c_uint32),
-                ("total_physical", ctypes.c_uint64),
-                ("available_physical", ctypes.c_uint64),
-                ("others", ctypes.c_uint64 * 5),
-            )
-
-        status = MemoryStatus(length=ctypes.sizeof(MemoryStatus))
-        if ctypes.windll.kernel32.GlobalMemoryStatusEx(ctypes.byref(status)):
-            yield int(status.available_physical)
-    else:
-        try:
-            physical = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-        except (OSError, ValueError):
-            return
-        if physical > 0:
-            yield physical // 2
-
-
-# -- arrays ------------------------------------------------------------------------------------------------------------
+def parse_memory_limit(
+    value: int | str, owner: str = "VotedPerceptronClassifier", *, data_bytes: int | None = None
+) -> int:
+    """Turn the parameter ``memory_limit`` into bytes."""
+    if isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= 0:
+        return int(value)
+    if value == "auto":
+        worth = math.inf if data_bytes is None else max(AUTO_TIMES * data_bytes, AUTO_LEAST)
+        return int(min(AUTO_SHARE * available_memory(), worth))
+    if isinstance(value, str) and (size := _SIZE.fullmatch(value)):
+        power = " kmgt".index((size[2] or " ").lower())
+        return int(Fraction(size[1]) * (1024 if size[3] else 1000) ** power)
+    raise VotronError(
+        f"The 'memory_limit' parameter of {owner} must be an int in the range [0, inf), a size such as '2GB' or "
+        f"'1.5GiB', or 'auto'. Got {value!r} instead.",
+        parameter="memory_limit",
+    )
 
 
 def rows_in_bytes(X: Rows) -> int:
@@ -198,16 +145,11 @@ class Growing:
         return {"_data": self.values.copy(), "n": self.n}
 
 
-# -- threads -----------------------------------------------------------------------------------------------------------
-
-
 def effective_threads(n_jobs: int | None, owner: str = "votron") -> int:
     """Turn the parameter ``n_jobs`` into a number of threads."""
     if n_jobs is None:
-        n_cores = _n_cores()
-        # OpenMP allows a list, one number for each level of nesting.
-        openmp = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
-        return min(n_cores, max(1, int(openmp))) if openmp.isdecimal() else n_cores
+        openmp = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()  # a list for nested threads
+        return min(_n_cores(), max(1, int(openmp))) if openmp.isdecimal() else _n_cores()
     if not isinstance(n_jobs, int | np.integer) or isinstance(n_jobs, bool) or n_jobs == 0:
         raise VotronError(
             f"The 'n_jobs' parameter of {owner} must be None or an int other than 0. Got {n_jobs!r} instead.",
@@ -242,8 +184,7 @@ class Team:
         if self._pool is None or not others:
             work(0, width)
             return
-        futures = [self._pool.submit(work, low, high) for low, high in others]
-        _together(lambda: work(*mine), futures)
+        self._together(lambda: work(*mine), [partial(work, low, high) for low, high in others])
 
     def each(self, items: Iterable[T], work: Callable[[T], None]) -> None:
         """Call ``work(item)`` for every item, several at a time."""
@@ -267,18 +208,18 @@ class Team:
                         queue.clear()  # nobody begins another item after a failure
                     raise
 
-        futures = [self._pool.submit(drain) for _ in range(min(self.n_threads, len(queue)) - 1)]
-        _together(drain, futures)
+        self._together(drain, [drain] * (min(self.n_threads, len(queue)) - 1))
 
-
-def _together(work: Callable[[], None], futures: Sequence[Future[None]]) -> None:
-    """Do one's own part, wait for the others, and raise the first error."""
-    try:
-        work()
-    finally:
-        wait(futures)
-    for future in futures:
-        future.result()
+    def _together(self, mine: Callable[[], None], others: list[Callable[[], None]]) -> None:
+        """Do one's own part, wait for the others, and raise the first error."""
+        assert self._pool is not None
+        futures = [self._pool.submit(work) for work in others]
+        try:
+            mine()
+        finally:
+            wait(futures)
+        for future in futures:
+            future.result()
 
 
 @contextmanager

@@ -34,12 +34,8 @@ def nearest(given: object, known: Iterable[object]) -> str | None:
     """Return the known name closest to a given one, ignoring case, or None."""
     from difflib import get_close_matches
 
-    if not isinstance(given, str):
-        return None
-    names: dict[str, str] = {}
-    for name in map(str, known):
-        names.setdefault(name.casefold(), name)
-    found = get_close_matches(given.casefold(), names, n=1, cutoff=0.65)
+    names = {str(name).casefold(): str(name) for name in known}
+    found = get_close_matches(given.casefold(), names, n=1, cutoff=0.65) if isinstance(given, str) else []
     return names[found[0]] if found else None
 
 
@@ -72,7 +68,6 @@ def percent_range(ends: Iterable[float]) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return a time in units that fit its size."""
     if seconds < 60:
         return f"{seconds:.2f} s" if seconds < 10 else f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)
@@ -92,7 +87,6 @@ def rows_used(n_used: int, n_rows: int) -> str:
 
 
 def rounded_bytes(value: float) -> str:
-    """Return a number of bytes, rounded."""
     if value < 1000:
         return f"{value:.0f} bytes"
     power = min(4, int(math.log10(value) // 3))
@@ -111,7 +105,8 @@ def exact_bytes(value: int) -> str:
 def utc_now() -> str:
     """Return the time in UTC; that of ``SOURCE_DATE_EPOCH`` where it is set, so that builds can be repeated."""
     epoch = os.environ.get("SOURCE_DATE_EPOCH")
-    if epoch is not None and not (epoch.isascii() and epoch.isdecimal() and int(epoch) < 253402300800):
-        raise VotronError(f"SOURCE_DATE_EPOCH must be seconds since 1970, as a whole number. Got {epoch!r} instead.")
-    moment = datetime.now(UTC) if epoch is None else datetime.fromtimestamp(int(epoch), UTC)
+    try:
+        moment = datetime.now(UTC) if epoch is None else datetime.fromtimestamp(int(epoch), UTC)
+    except (ValueError, OverflowError, OSError):
+        raise VotronError(f"SOURCE_DATE_EPOCH must be whole seconds since 1970. Got {epoch!r} instead.") from None
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ")

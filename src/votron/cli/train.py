@@ -42,12 +42,11 @@ from votron.cli.training import (
 )
 from votron.data.options import STRATEGIES
 from votron.errors import VotronError
-from votron.estimators._watching import announcing_long_work
 from votron.plots.training import RulesOverTime
 
 _CERTIFIED = ("voted", "averaged", "adatron")
 _NEED_ALL_ROWS = ("certificate", "tune", "keep_names", "resume")
-_OF_STREAMS = ("passes", "batch", "classes")
+_OF_STREAMS = ("passes", "batch")
 _KEPT_OF_ERROR = ("wrong", "rows", "error", "interval")
 
 _stream = "Data larger than memory"
@@ -96,7 +95,6 @@ _stream = "Data larger than memory"
 @flag("--stream", "Read and learn batch by batch.", group=_stream)
 @option("--passes", "N", "Passes over the data (default: 1).", options.COUNT, group=_stream)
 @options.batch(group=_stream)
-@option("--classes", "A,B,...", "All labels, if the data come from a pipe.", group=_stream)
 @option(
     "--dask",
     "ADDRESS|local[:N]",
@@ -188,8 +186,7 @@ def _train_in_memory(job: Job, estimator: Estimator, seed: int) -> TrainingOutco
     else:
         start, live = time.monotonic(), job.out.live and "verbose" in estimator.get_params()
         model = behind_encoder(encoder, estimator.set_params(**labelled, **({"verbose": 1} if live else {})))
-        with announcing_long_work(estimator, lambda *span: _announce(job, *span)):
-            fit(model, rows)
+        fit(model, rows)
         if live:
             estimator.set_params(verbose=0)  # whoever opens the file has another terminal
         seconds = time.monotonic() - start
@@ -209,12 +206,6 @@ def _train_in_memory(job: Job, estimator: Estimator, seed: int) -> TrainingOutco
     if job.reading.get("missing") in STRATEGIES:
         trained.provenance["missing"] = missing_by_column(rows.X)
     return trained
-
-
-def _announce(job: Job, low: float, high: float) -> None:
-    """Say how long training takes, and what is faster."""
-    helps = "`--estimator averaged` takes seconds as a rule" if job.estimator == "voted" else "fewer --epochs help"
-    job.out.note(f"Training takes about {duration(low)} to {duration(high)} more; {helps}.")
 
 
 def _named(job: Job, estimator: Estimator, rows: FileRows) -> FileRows:

@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from votron._util.types import Estimator, Labels, RowsLike
-from votron.estimators._validation import encode_labels, typed_as, validated
+from votron._util.types import Estimator, Labels, Rows, RowsLike
+from votron.estimators._data import encode_labels, validated
 from votron.kernels.base import is_precomputed
 from votron.rules import RULES
 from votron.rules.scan import row_draws
 from votron.theory.evidence import AVERAGE, LAST, ONE_RANDOM, ONE_VOTE, Evidence, Measured
-from votron.theory.evidence.models import evidence_of_record
-from votron.theory.evidence.trained import Trained, check_training_data
 from votron.theory.geometry import Comparators, Margins, comparator_margins, lengths_of
+from votron.theory.trained import Trained, check_training_data, evidence_of_record
 
 if TYPE_CHECKING:
     from votron.estimators.voted import VotedPerceptronClassifier
@@ -55,7 +54,7 @@ def trained_on(
     kernel, n_threads = model._kernel_of_space(), model._n_threads
     precomputed = is_precomputed(kernel)
     if hasattr(model, "support_vectors_") and not precomputed:
-        rows = typed_as(model.support_vectors_, rows)
+        rows = _typed_as(model.support_vectors_, rows)
     found = {name: model._in_feature_space(rows, labels, name) for name in vectors}
     compare = partial(
         comparator_margins,
@@ -79,13 +78,22 @@ def trained_on(
     )
 
 
+def _typed_as(kept: Rows, rows: Rows) -> Rows:
+    """Return rows of the type of those that a model kept, if they are the same numbers: arithmetic goes by the type."""
+    if kept.dtype == rows.dtype or kept.dtype.kind != "f" or rows.dtype.kind != "f":
+        return rows
+    with np.errstate(over="ignore"):
+        same = rows.astype(kept.dtype)
+    return same if not (same != rows).sum() else rows
+
+
 # -- models that keep their record ------------------------------------------------------------------------------------
 
 
 def predictor_name(model: VotedPerceptronClassifier) -> str:
     n_epochs = model.record_.n_steps / model.record_.n_examples
     training = f"{n_epochs:g} epochs" if model.history_.rows_repeated else "one epoch"
-    return RULES[model._predicting_rule()].predictor(training, bool(model.normalize_vectors))
+    return RULES[model.rule_].predictor(training, bool(model.normalize_vectors))
 
 
 def recorded_margins(model: VotedPerceptronClassifier, X: RowsLike, y: Labels, vector: str) -> Margins:
@@ -114,7 +122,7 @@ def recorded_evidence(model: VotedPerceptronClassifier, X: RowsLike, y: Labels, 
         predictor=predictor_name(model),
         switches=_SWITCHES,
     )
-    rule, chosen = model._predicting_rule(), _chosen_by_held_out(model)
+    rule, chosen = model.rule_, _chosen_by_held_out(model)
     by_support = not (chosen[0] or RULES[rule].needs_held_out)
     return evidence_of_record(
         trained,
@@ -141,7 +149,7 @@ def recorded_errors(model: VotedPerceptronClassifier, X: RowsLike, y: Labels) ->
     rows, codes = model._labelled(X, y)
     signs = model._signs(codes)
     record, unit = model.record_, bool(model.normalize_vectors)
-    own = model._predicting_rule(), unit
+    own = model.rule_, unit
     choices = list(dict.fromkeys([("vote", unit), ("random", unit), ("last", unit), ("average", False), own]))
     times = [min(record.n_examples, record.n_steps), record.n_steps]
     first, end = model._vectors.staged(rows, times, choices, n_threads=model._n_threads)

@@ -31,8 +31,8 @@ from votron._util.resources import effective_threads
 from votron._util.text import joined, on_one_line, shortened
 from votron._util.types import Array, Estimator, Floats, Index, Label, Labels, Params, RowsLike
 from votron.errors import VotronError
-from votron.estimators import VotedPerceptronClassifier, _validation
-from votron.estimators._weights import weighed
+from votron.estimators import VotedPerceptronClassifier
+from votron.estimators._data import check_two_classes, encode_labels, weighed
 from votron.estimators.pipelines import ClassifierPipeline, encoder_for
 from votron.evaluate.candidates import CANDIDATES, SCORES, Scorer, new_candidate, usual_candidates
 from votron.evaluate.comparison import Comparison, ComparisonRow
@@ -201,8 +201,8 @@ def _checked(
     if kept is not None:
         X, y = _safe_indexing(X, kept), y[kept]
         given = None if given is None else given[kept]
-    classes, _ = _validation.encode_labels(y)
-    _validation.check_two_classes(classes, (n, getattr(X, "shape", (n, 1))[-1]))
+    classes, _ = encode_labels(y)
+    check_two_classes(classes, (n, getattr(X, "shape", (n, 1))[-1]))
     return _Rows(X, y, given, scoring)
 
 

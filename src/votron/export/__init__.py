@@ -1,9 +1,4 @@
-"""Models for other runtimes: ONNX.
-
-The graph computes in double precision, as Votron does, with operators that every ONNX runtime has: matrix products,
-multiplications, an exponential. What predicts by one vector a class can be exported, linear or with a kernel; encoders
-of tables and scalers before it go along.
-"""
+"""Export of fitted models to ONNX, in double precision and with operators that every ONNX runtime has."""
 
 from votron.export._export import to_onnx, write_onnx
 

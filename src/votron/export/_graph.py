@@ -1,4 +1,4 @@
-"""An ONNX graph in the making: nodes one after another, each named."""
+"""An ONNX graph under construction, and NumPy expressions that add nodes to it."""
 
 from __future__ import annotations
 
@@ -6,39 +6,32 @@ from collections.abc import Iterable
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from votron._util.frames import dense
 from votron._util.text import rounded_bytes
-from votron._util.types import Rows
+from votron._util.types import Rows, RowsLike
 from votron.errors import MissingPackageError, VotronError
 
-OPSET = 17
-ML_OPSET = 3
-_IR = 8
-"""Versions from 2022, which older runtimes take as well; nothing here needs newer ones."""
+OPSET, ML_OPSET, IR_VERSION = 17, 3, 8
+"""Versions from 2022, which older runtimes read as well."""
 LARGEST = (1 << 31) - (1 << 24)
 """Bytes of numbers that fit into a file: protocol buffers end at 2 GB."""
 
-
 Proto: TypeAlias = Any
-"""A message of onnx, which is imported when it is needed."""
-
-
-def import_onnx() -> Any:
-    """Return the package onnx, or say how to get it."""
-    try:
-        import onnx
-    except ImportError:
-        raise MissingPackageError('Exporting to ONNX needs onnx: pip install "votron[onnx]".') from None
-    return onnx
+"""A message of onnx."""
+Shape: TypeAlias = "list[int | str | None]"
 
 
 class Graph:
-    """Nodes, constants and inputs; each method returns the name of what it adds."""
+    """Nodes, constants, inputs and outputs; each method returns the name of the value that it adds."""
 
     def __init__(self, outputs: tuple[str, ...]) -> None:
-        self._onnx = import_onnx()
+        try:
+            import onnx
+        except ImportError:
+            raise MissingPackageError('Exporting to ONNX needs onnx: pip install "votron[onnx]".') from None
+        self._onnx: Any = onnx
         self._nodes: list[Proto] = []
         self._constants: list[Proto] = []
         self._inputs: list[Proto] = []
@@ -47,78 +40,61 @@ class Graph:
         self._names = set(outputs)
         self._n_bytes = 0
 
-    # -- adding -------------------------------------------------------------------------------------------------------
-
     def reserve(self, names: Iterable[str]) -> None:
         """Keep names for inputs."""
         for name in names:
             if name in self._reserved:
-                taken = " and ".join(map(repr, self._reserved))
                 raise VotronError(
-                    f"The columns of an exported model must not be named as its outputs are, {taken}: rename it. "
-                    f"Got {name!r} instead."
+                    f"The column {name!r} has the name of an output of the exported model: rename it before training."
                 )
             self._names.add(name)
 
     def input(self, name: str, kind: str, width: int | None) -> str:
-        """Add an input, whose name is reserved, of doubles ("double") or of text ("string"), of shape (n, width)."""
+        """Add an input of doubles ("double") or of text ("string"), of shape (n, width), with a reserved name."""
         self._inputs.append(self._value(name, kind, ["n", width]))
         return name
 
-    def output(self, name: str, kind: str, shape: list[int | str | None], made: str) -> None:
-        """Name what was made as an output."""
-        self._nodes.append(self._onnx.helper.make_node("Identity", [made], [name]))
+    def output(self, name: str, kind: str, shape: Shape, value: str) -> None:
+        """Make a value an output."""
+        self._nodes.append(self._onnx.helper.make_node("Identity", [value], [name]))
         self._outputs.append(self._value(name, kind, shape))
 
     def node(self, op: str, *inputs: str, **attributes: object) -> str:
-        """Add an operation."""
         name = self._new(op)
         self._nodes.append(self._onnx.helper.make_node(op, list(inputs), [name], name=name, **attributes))
         return name
 
-    def constant(self, given: ArrayLike) -> str:
-        """Add an array of numbers, or of text, as it is."""
-        values = np.asarray(given)
-        self._check_room(values.nbytes)
-        self._n_bytes += values.nbytes
-        name = self._new("constant")
-        if values.dtype.kind in "OU":
-            found = self._onnx.helper.make_tensor(
-                name, self._onnx.TensorProto.STRING, values.shape, [str(v).encode() for v in values.reshape(-1)]
-            )
-        else:
-            found = self._onnx.numpy_helper.from_array(np.ascontiguousarray(values), name)
-        self._constants.append(found)
-        return name
-
-    def columns_of(self, rows: Rows) -> str:
-        """Add a matrix whose columns are these rows; of smaller types than double in the file, and double when run."""
-        self._check_room(rows.shape[0] * rows.shape[1] * rows.dtype.itemsize)  # with the zeros of sparse rows
-        name = self.constant(dense(rows).T)
-        return name if rows.dtype == np.float64 else self.double(name)
-
-    def _check_room(self, n_bytes: int) -> None:
-        if self._n_bytes + n_bytes > LARGEST:
+    def constant(self, given: RowsLike) -> str:
+        """Add an array of numbers or of text, sparse ones with their zeros."""
+        given = given if hasattr(given, "dtype") else np.asarray(given)
+        self._n_bytes += int(np.prod(given.shape)) * given.dtype.itemsize
+        if self._n_bytes > LARGEST:
             raise VotronError(
                 f"The numbers of this model take more than {rounded_bytes(LARGEST)}, and an ONNX file ends at 2 GB: "
                 "train on fewer examples or features."
             )
+        name, values = self._new("constant"), dense(given)
+        if values.dtype.kind in "OU":
+            text = [str(value).encode() for value in values.reshape(-1)]
+            made = self._onnx.helper.make_tensor(name, self._onnx.TensorProto.STRING, values.shape, text)
+        else:
+            made = self._onnx.numpy_helper.from_array(np.ascontiguousarray(values), name)
+        self._constants.append(made)
+        return name
 
-    # -- common steps -------------------------------------------------------------------------------------------------
+    def columns_of(self, rows: Rows) -> str:
+        """Add a matrix with these rows as columns, which keeps its smaller types in the file."""
+        name = self.constant(rows.T)
+        return name if rows.dtype == np.float64 else self.double(name)
 
     def double(self, name: str) -> str:
-        """Convert to double."""
         return self.node("Cast", name, to=self._onnx.TensorProto.DOUBLE)
 
     def whole(self, name: str) -> str:
-        """Convert to whole numbers."""
         return self.node("Cast", name, to=self._onnx.TensorProto.INT64)
 
     def product(self, left: str, right: str, *summand: str) -> str:
-        """Multiply matrices, and add.
-
-        By Gemm: onnxruntime merges a MatMul with a factor before or behind it, which it then rounds to float32.
-        """
+        """Multiply matrices by Gemm: onnxruntime merges a MatMul with factors, which it then rounds to float32."""
         return self.node("Gemm", left, right, *summand)
 
     def squares(self, name: str) -> str:
@@ -126,16 +102,8 @@ class Graph:
         axes = self.constant(np.array([1], dtype=np.int64))
         return self.node("ReduceSum", self.node("Mul", name, name), axes, keepdims=1)
 
-    def times(self, name: str, factor: float) -> str:
-        """Multiply by a number."""
-        return name if factor == 1 else self.node("Mul", name, self.constant(np.float64(factor)))
-
-    def plus(self, name: str, summand: float) -> str:
-        """Add a number."""
-        return name if summand == 0 else self.node("Add", name, self.constant(np.float64(summand)))
-
     def power(self, name: str, exponent: int) -> str:
-        """Raise to a whole power, by multiplications."""
+        """Raise to a whole power by multiplications, as the kernels do."""
         result = ""
         while True:
             if exponent & 1:
@@ -145,13 +113,7 @@ class Graph:
                 return result
             name = self.node("Mul", name, name)
 
-    def columns(self, name: str, numbers: ArrayLike) -> str:
-        """Choose columns."""
-        return self.node("Gather", name, self.constant(np.asarray(numbers, dtype=np.int64)), axis=1)
-
-    # -- the whole ----------------------------------------------------------------------------------------------------
-
-    def model(self, version: str, description: str, facts: dict[str, str]) -> Proto:
+    def model(self, version: str, description: str, properties: dict[str, str]) -> Proto:
         """Return the checked model."""
         helper = self._onnx.helper
         graph = helper.make_graph(self._nodes, "votron", self._inputs, self._outputs, self._constants)
@@ -159,12 +121,12 @@ class Graph:
         model = helper.make_model(
             graph, opset_imports=opsets, producer_name="votron", producer_version=version, doc_string=description
         )
-        model.ir_version = _IR
-        helper.set_model_props(model, facts)
+        model.ir_version = IR_VERSION
+        helper.set_model_props(model, properties)
         self._onnx.checker.check_model(model, full_check=True)
         return model
 
-    def _value(self, name: str, kind: str, shape: list[int | str | None]) -> Proto:
+    def _value(self, name: str, kind: str, shape: Shape) -> Proto:
         return self._onnx.helper.make_tensor_value_info(name, getattr(self._onnx.TensorProto, kind.upper()), shape)
 
     def _new(self, stem: str) -> str:
@@ -173,3 +135,53 @@ class Graph:
             n += 1
         self._names.add(name)
         return name
+
+
+Operand: TypeAlias = Any
+"""An expression, an array or a number."""
+
+_OPERATIONS: dict[object, str] = {
+    np.add: "Add",
+    np.subtract: "Sub",
+    np.multiply: "Mul",
+    np.divide: "Div",
+    np.power: "Pow",
+    np.negative: "Neg",
+    np.absolute: "Abs",
+    np.exp: "Exp",
+    np.log: "Log",
+    np.sqrt: "Sqrt",
+    np.tanh: "Tanh",
+    np.sin: "Sin",
+    np.cos: "Cos",
+    np.maximum: "Max",
+    np.minimum: "Min",
+    np.greater: "Greater",
+    np.less: "Less",
+    np.where: "Where",
+}
+"""The functions that a formula may call."""
+
+
+class Expression(NDArrayOperatorsMixin):
+    """A value of a graph: NumPy's operators and functions add nodes instead of computing."""
+
+    def __init__(self, graph: Graph, name: str) -> None:
+        self.graph, self.name = graph, name
+
+    def __array_ufunc__(self, function: np.ufunc, method: str, *inputs: Operand, **options: object) -> Expression:
+        return self._node(function, inputs, options if method == "__call__" else {"method": method})
+
+    def __array_function__(self, function: Any, types: object, args: Any, options: object) -> Expression:
+        return self._node(function, args, options)
+
+    def _node(self, function: Any, inputs: tuple[Operand, ...], options: object) -> Expression:
+        if function not in _OPERATIONS or options:
+            raise VotronError(f"numpy.{function.__name__} cannot be exported to ONNX: it has no node there.")
+        first, *others = inputs
+        if function is np.power and isinstance(first, Expression) and isinstance(others[0], int) and others[0] > 0:
+            return Expression(self.graph, self.graph.power(first.name, others[0]))
+        return Expression(self.graph, self.graph.node(_OPERATIONS[function], *map(self._named, inputs)))
+
+    def _named(self, value: Operand) -> str:
+        return value.name if isinstance(value, Expression) else self.graph.constant(np.asarray(value, dtype=np.float64))

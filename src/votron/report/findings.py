@@ -25,7 +25,7 @@ from votron.evaluate.figures import PredictedRow, WrongRows, predicted_rows
 from votron.plots.predictions import row_margins
 from votron.plots.training import RulesOverTime, has_moments
 from votron.rules.base import rules_that_differ
-from votron.tables import Unseen, encoder_of
+from votron.tables import encoder_of
 from votron.tables.date import DateColumn
 from votron.theory import Certificate
 
@@ -72,7 +72,8 @@ class Findings:
         if has_moments(self.classifier):
             rules = rules_that_differ(len(self.classifier.classes_))
             self.evaluation.rules = RulesOverTime(self.classifier, rules)
-        self.encoder, self.unseen = encoder_of(model), Unseen()
+        self.encoder = encoder_of(model)
+        self.unseen: Counter[tuple[str, str]] = Counter()
         columns = [] if self.encoder is None else self.encoder.columns_
         dates = {each.name for each in columns if isinstance(each, DateColumn) and each.order == "year first"}
         self.description = Description(dates)

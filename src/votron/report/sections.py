@@ -26,6 +26,7 @@ from votron.plots import MistakesDisplay, ReliabilityDisplay
 from votron.plots.predictions import RankingDisplay, images_of, reliability_points
 from votron.plots.training import RulesOverTime, rule_words
 from votron.report.findings import Findings, Origin
+from votron.tables import unseen_sentences
 from votron.theory.certificate import HOPELESS
 from votron.theory.evidence import Measured
 
@@ -86,7 +87,7 @@ def _data(found: Findings) -> Params:
         "classes": sorted(classes, key=lambda entry: -entry["rows"]),
         "shown_classes": _SHOWN_CLASSES,
         "n": found.counts.n,
-        "unseen": found.unseen.sentences(),
+        "unseen": unseen_sentences(found.unseen),
         "columns": [column.cells() for column in columns[:_SHOWN_COLUMNS]],
         "more_columns": len(columns) > _SHOWN_COLUMNS,
     }
