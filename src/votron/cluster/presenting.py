@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from votron._util.progress import Watcher
 from votron._util.types import Client, Floats, Index, Rows
 from votron.cluster.client import results_of
 from votron.engine.primal import PrimalTrainer
-from votron.engine.run import TrainingRun, Watcher
+from votron.history import TrainingRun
 
 
 def present(

@@ -19,6 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from votron._util.progress import Watcher
 from votron._util.resources import rows_in_bytes
 from votron._util.types import Array, Floats, Index, Rows, RowsLike
 from votron.cluster import chunks
@@ -31,8 +32,8 @@ from votron.cluster.walk import ClusterRun, ClusterTimings
 from votron.cluster.workers import WorkerShards
 from votron.engine.dual import DualTrainer
 from votron.engine.primal import PrimalTrainer
-from votron.engine.run import TrainingRun, Watcher
 from votron.errors import DataError
+from votron.history import TrainingRun
 from votron.kernels import Kernel
 from votron.products import Traits
 

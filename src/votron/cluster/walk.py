@@ -19,11 +19,12 @@ from typing import Protocol
 
 import numpy as np
 
+from votron._util.progress import Watcher
 from votron._util.types import Index
 from votron.cluster.messages import Look, NewEvents, Numbers, Reply, Step, size_of
 from votron.cluster.pool import Pool, Presented, Tentative, WalkContext
 from votron.engine.dual import DualTrainer, Limits, Mistakes, finite_bound, rounding_of
-from votron.engine.run import TrainingRun, Watcher
+from votron.history import TrainingRun
 from votron.products import RowStore
 
 FEWEST_CANDIDATES, MOST_CANDIDATES = 2048, 4096

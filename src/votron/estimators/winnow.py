@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from votron._util.types import Floats, Index, Labels, Rows, RowsLike
 from votron.engine import TrainingRun, WinnowTrainer
-from votron.engine.boolean import active_rows
+from votron.engine.winnow import active_rows
 from votron.errors import NotRepresentableError
 from votron.estimators import _training as training
 from votron.estimators._data import TrainingData, training_data
