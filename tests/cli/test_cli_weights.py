@@ -147,7 +147,7 @@ def test_streams_with_weights(here, capsys, monkeypatch, piped):
     stream = ["--estimator", "averaged", "--sample-weight", "w", "--stream", "--class-weight", "yes=3"]
     if piped:
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO((here / "rare.csv").read_bytes())))
-        out = run(capsys, "train", "-", *TRAIN[2:], *stream, "--classes", "no,yes")
+        out = run(capsys, "train", "-", *TRAIN[2:], *stream)
         assert classifier().n_features_in_ == 2
     else:
         out = run(capsys, *TRAIN, *stream, "--passes", "2", "--batch", "500")

@@ -430,7 +430,7 @@ def test_all_classes_together_by_theorem_or_by_a_union_bound(digits):
     assert union.error == pytest.approx(sum(union.values))
 
 
-@pytest.mark.parametrize("model", [VotedPerceptronClassifier(), KernelAdatronClassifier()])
+@pytest.mark.parametrize("model", [VotedPerceptronClassifier(random_state=0), KernelAdatronClassifier()])
 def test_a_printed_certificate_fits_a_screen(digits, model):
     X, y, X_test, y_test = digits
     found = certify(model.fit(X, y), X, y, X_test=X_test, y_test=y_test)

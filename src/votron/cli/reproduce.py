@@ -15,7 +15,7 @@ from votron.cli import options
 from votron.cli.command import command, option
 from votron.cli.output import Output
 from votron.errors import VotronError
-from votron.papers.settings import WHAT, Settings, parse_degrees
+from votron.papers import WHAT, Settings, parse_degrees
 
 
 @command(

@@ -1,12 +1,10 @@
 """``votron train --stream``: training on data that do not fit into memory, through ``partial_fit``.
 
-The first reading finds the labels and, for a table, what its encoder must know; the readings after it learn. Standard
-input can be read once, so there the labels must be named, and the encoder is fitted to the first batch.
+The first reading finds the labels and, for a table, what its encoder must know; the readings after it learn.
 """
 
 from __future__ import annotations
 
-import os
 import time
 
 import click
@@ -20,11 +18,9 @@ from votron.cli.reading import (
     behind_encoder,
     by_label,
     check_options_of_tables,
-    encoder_for,
     encoding,
     label_kind,
     labelled_rows,
-    labels_like,
     read_batches,
     weight_column,
 )
@@ -44,14 +40,14 @@ def train_on_stream(job: Job, estimator: Estimator) -> TrainingOutcome:
     _check(job, estimator)
     start, limit = time.monotonic(), job.batch or _BATCH_BYTES
     stream = _Stream(job, estimator)
-    source = stream.open()
+    source = read_batches(job.data, job.options | {"batch_bytes": limit})
     if source.bounded:
         most = rounded_bytes(_MEMORY_FACTOR * limit)
         batches = f"a batch of {rounded_bytes(limit)} takes up to {most} of memory"
         job.out.note(f"Streaming: {batches} while it is read; --batch makes it smaller.")
     else:
         job.out.note(f"{base_name(job.data)} cannot be read in parts, and is in memory as a whole.")
-    last = stream.learn(stream.scanned(source) if source.rewindable else source)
+    last = stream.learn(stream.scanned(source))
     stats = {"passes": job.passes or 1, "batch_bytes": limit, "batches": stream.n_batches}
     model, seconds = behind_encoder(stream.encoder, estimator), time.monotonic() - start
     trained = TrainingOutcome(
@@ -79,10 +75,6 @@ def _check(job: Job, estimator: Estimator) -> None:
         raise click.UsageError(f"--rule {estimator.rule} needs held-out rows, which --stream has not.")
     if job.table.get("text") and job.table.get("text_features") == "tfidf":
         raise click.UsageError("--text-features must be hashing with --stream, since tfidf needs all texts at once.")
-    place = os.path.expanduser(job.data)
-    once = job.data == "-" or (os.path.exists(place) and not (os.path.isfile(place) or os.path.isdir(place)))
-    if once and (job.classes is None or (job.passes or 1) > 1):
-        raise click.UsageError("--stream from a pipe needs --classes, and a single pass: it can be read once only.")
 
 
 class _Stream:
@@ -92,14 +84,8 @@ class _Stream:
         self.job, self.estimator = job, estimator
         self.column = weight_column(job.sample_weight, estimator)
         self.encoder: Estimator = None
-        self.classes: Array | None = None
+        self.classes: Array = np.array([])
         self.n_rows = self.dropped = self.unlabelled = self.n_batches = 0
-
-    def open(self, **known: object) -> ExampleBatches:
-        """Open the data; labels are text if one of those that were named cannot be a number or a truth value."""
-        texts = {"label_kind": "text"} if any(map(_is_text, _names(self.job.classes))) else {}
-        size = {"batch_bytes": self.job.batch or _BATCH_BYTES}
-        return read_batches(self.job.data, self.job.options | size | texts | known)
 
     def scanned(self, source: ExampleBatches) -> ExampleBatches:
         """Find the labels, and what the encoder must know; return the data to be read anew."""
@@ -109,21 +95,19 @@ class _Stream:
         job, first = self.job, next(iter(source))
         if self.column is not None:
             self.column.taken(first)  # refuses what holds no weights
-            source = self.open(drop=(*job.reading.get("drop", ()), self.column.name))
+            source = source.again(drop=(*job.reading.get("drop", ()), self.column.name))
         asked = table_options(ESTIMATORS[job.estimator], encoding(job.reading, job.table, first.label))
         asked.pop("text_features")
         facts = scan_stream(source, **asked)
         job.out.note(*facts.notes)
-        self.encoder, self.classes = facts.encoder, facts.classes
-        if job.classes is not None:
-            self._name_classes(np.asarray(facts.classes))
+        self.encoder, self.classes = facts.encoder, np.asarray(facts.classes)
         known: Params = {"n_features": facts.n_features, "optional": "n_features"}
         if facts.columns:
             known = {"columns": facts.columns}
         if facts.columns and self.column is not None:
             known = self.column.read_beside(known)
-        kind = label_kind(np.asarray(self.classes))
-        return self.open(**known, zero_based=facts.zero_based, label_kind=kind)
+        drop = tuple(job.reading.get("drop", ()))
+        return source.again(**known, drop=drop, zero_based=facts.zero_based, label_kind=label_kind(self.classes))
 
     def learn(self, source: ExampleBatches) -> Examples:
         """Learn from the data, as often as was asked for; return the last batch."""
@@ -143,18 +127,12 @@ class _Stream:
     def _learn_from(self, batch: Examples) -> None:
         job, y = self.job, np.asarray(batch.y)
         job.out.note(*batch.notes)
-        if self.classes is None:
-            self._name_classes(y)
         if self.n_batches == 0:
-            self.estimator.set_params(**by_label(job.params, np.asarray(self.classes)))
+            self.estimator.set_params(**by_label(job.params, self.classes))
         rows = labelled_rows(batch, y, self.column)
         check_options_of_tables(batch.X, job.table)
         if batch.columns is None and job.table.get("numeric", "keep") != "keep":
             raise click.UsageError("--numeric with --stream is for tables. The data are numbers without names.")
-        if self.encoder is None and batch.columns is not None:
-            table = {"text_features": "hashing"} | job.table  # nothing is known of the texts to come
-            self.encoder = encoder_for(job.estimator, rows, job.reading, table).fit(rows.X)
-            job.out.note(f"The encoder is fitted to the first batch, {counted(batch.n_rows, 'row')}.")
         if len(rows.y):
             X = rows.X if self.encoder is None else self.encoder.transform(rows.X)
             more = {} if rows.weights is None else {"sample_weight": rows.weights}
@@ -162,19 +140,3 @@ class _Stream:
         self.n_rows += batch.n_rows
         self.dropped, self.unlabelled = self.dropped + batch.dropped, self.unlabelled + batch.unlabelled
         self.n_batches += 1
-
-    def _name_classes(self, y: Array) -> None:
-        """Take the labels that were named, in the type of those that were read."""
-        self.classes = np.unique(np.array(labels_like(_names(self.job.classes), y, "--classes")))
-
-
-def _names(typed: str | None) -> list[str]:
-    return [name.strip() for name in (typed or "").split(",") if name.strip()]
-
-
-def _is_text(name: str) -> bool:
-    """Tell whether a label can be nothing but a text."""
-    try:
-        return not np.isfinite(float(name))
-    except ValueError:
-        return name.lower() not in ("true", "false")

@@ -46,7 +46,7 @@ from votron.plots.training import RulesOverTime
 
 _CERTIFIED = ("voted", "averaged", "adatron")
 _NEED_ALL_ROWS = ("certificate", "tune", "keep_names", "resume")
-_OF_STREAMS = ("passes", "batch", "classes")
+_OF_STREAMS = ("passes", "batch")
 _KEPT_OF_ERROR = ("wrong", "rows", "error", "interval")
 
 _stream = "Data larger than memory"
@@ -95,7 +95,6 @@ _stream = "Data larger than memory"
 @flag("--stream", "Read and learn batch by batch.", group=_stream)
 @option("--passes", "N", "Passes over the data (default: 1).", options.COUNT, group=_stream)
 @options.batch(group=_stream)
-@option("--classes", "A,B,...", "All labels, if the data come from a pipe.", group=_stream)
 @option(
     "--dask",
     "ADDRESS|local[:N]",

@@ -50,7 +50,6 @@ class Job:
     stream: bool
     passes: int | None
     batch: int | None
-    classes: str | None
     dask: str | None
     estimator: str
     params: Params

@@ -148,10 +148,9 @@ def _vector_cells(found: Certificate) -> Cells:
 def _fact_cells(found: Certificate) -> Cells:
     rows = [["mistakes of this run", "formula", "mistakes", "at most", "by"]]
     for bound in found.bounds:
-        if bound.kind == FACT:
+        if bound.kind == FACT and not bound.failing:
             observed = found.support if bound.quantity == "support" else found.mistakes or ()
-            remark = [bound.remarks[0]] if len(bound.values) == 1 or bound.total is None else []
-            by = ", ".join([*(f"if {change}" for change in bound.changes), *remark])
+            by = bound.remarks[0] if len(bound.values) == 1 or bound.total is None else ""
             rows.append([bound.name, bound.formula, _span(observed, _count), _span(bound.values, _count), by])
     return rows
 
