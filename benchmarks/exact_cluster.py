@@ -21,7 +21,7 @@ from benchmarks.cluster import workers
 from benchmarks.exact import DIGESTS, EPOCHS
 from votron.cluster.rows import SpreadRows
 from votron.engine import DualTrainer
-from votron.estimators._collections import checked_chunk
+from votron.estimators._data import checked_chunk
 from votron.kernels import PolynomialKernel
 
 DEGREE = 4

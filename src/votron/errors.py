@@ -11,6 +11,7 @@ __all__ = [
     "IndefiniteKernelError",
     "MissingPackageError",
     "ModelFileError",
+    "NotAvailableError",
     "NotRepresentableError",
     "VotronError",
 ]
@@ -41,6 +42,10 @@ class VotronError(ValueError):
 
 class DataError(VotronError):
     """Data, or a file of data, that cannot be what it should be."""
+
+
+class NotAvailableError(VotronError, AttributeError):
+    """A method or an attribute that an object does not have as it is; ``hasattr`` answers False."""
 
 
 class NotRepresentableError(VotronError):

@@ -11,8 +11,7 @@ from cli_files import write_files
 
 from votron.cli import main, output
 from votron.saving import read_manifest
-from votron.saving.container import packed, read_content
-from votron.saving.tensors import Tensors
+from votron.saving.container import Tensors, packed, read_content
 
 EVIL = "\x1b[2J\x9b31m\x07\r\u202e\ud800\U000e0001"
 """Clears the screen, colours it, rings, goes back, turns the line, and is no character at all."""

@@ -112,7 +112,6 @@ def test_what_comes_after_training_with_a_column(here, capsys, estimator):
     assert document["test_error"]["rows"] == 23
     out = run(capsys, "certify", "m.votron", "rare.csv", "--verbose")
     assert ", 67 examples" in out
-    assert "no sample_weight and class_weight=None" in out
     run(capsys, "predict", "m.votron", "rare.csv", "-o", "labels.csv")
     (here / "new.csv").write_text("a,b\n1,2\n")
     run(capsys, "predict", "m.votron", "new.csv", "-o", "labels.csv")

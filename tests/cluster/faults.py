@@ -21,7 +21,7 @@ from sklearn.datasets import load_digits
 from votron.cluster import walk
 from votron.cluster.rows import SpreadRows
 from votron.engine import DualTrainer
-from votron.estimators._collections import checked_chunk
+from votron.estimators._data import checked_chunk
 from votron.kernels import PolynomialKernel
 from votron.record import MistakeRecord
 

@@ -22,7 +22,7 @@ from votron.cluster import walk, workers
 from votron.cluster.rows import SpreadRows
 from votron.engine import DualTrainer
 from votron.errors import VotronError
-from votron.estimators._collections import checked_chunk
+from votron.estimators._data import checked_chunk
 from votron.kernels import PolynomialKernel
 
 pytestmark = pytest.mark.slow

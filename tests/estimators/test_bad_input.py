@@ -205,11 +205,11 @@ def test_functions_that_fail():
 def test_batches_cannot_tell_what_gamma_is(gamma):
     error = refusal(paper_perceptron(gamma=gamma), lambda m: m.partial_fit(X, y))
     assert isinstance(error, AttributeError)
-    assert_clear(error.__cause__, "'gamma'", f"Got {gamma!r} instead.")
+    assert_clear(error, "'gamma'", f"Got {gamma!r} instead.")
 
 
 @pytest.mark.parametrize("kernel", ["precomputed", NormalizedKernel(PrecomputedKernel())])
 def test_batches_have_no_precomputed_kernel(kernel):
     error = refusal(paper_perceptron(kernel=kernel), lambda m: m.partial_fit(K, y))
     assert isinstance(error, AttributeError)
-    assert_clear(error.__cause__, "kernel='precomputed'")
+    assert_clear(error, "kernel='precomputed'")

@@ -93,7 +93,7 @@ def test_labels_that_the_first_batch_did_not_name(model):
     before = model.decision_function(X)
     with pytest.raises(VotronError, match=r"among the classes \[0, 1, 2, 3, 4\].* Got 9 instead"):
         model.partial_fit(X[:2], [1, 9])
-    with pytest.raises(VotronError, match=r"'classes' must be the same at every call"):
+    with pytest.raises(VotronError, match=r"'classes' parameter of .* must be the same at every call"):
         model.partial_fit(X[:2], [1, 2], classes=range(6))
     assert np.array_equal(model.decision_function(X), before)
     model.partial_fit(X[:2], [1, 2], classes=[4, 3, 2, 1, 0])

@@ -10,7 +10,8 @@ from sklearn.metrics.pairwise import polynomial_kernel
 from sklearn.utils import check_random_state
 
 from votron import AveragedPerceptronClassifier, VotedPerceptronClassifier, VotronError, certify, load, save
-from votron.estimators._training import TrainingData, presentation
+from votron.estimators._data import TrainingData
+from votron.estimators._training import presentation
 
 DIGITS = load_digits(return_X_y=True)
 NOISY = make_classification(240, 6, n_informative=4, flip_y=0.3, random_state=1)

@@ -15,7 +15,8 @@ from sklearn.exceptions import ConvergenceWarning
 from strategies import thorough
 
 from votron import VotedPerceptronClassifier
-from votron.estimators._training import TrainingData, held_out_split, presentation
+from votron.estimators._data import TrainingData
+from votron.estimators._training import held_out_split, presentation
 from votron.kernels import KERNELS, NormalizedKernel, PolynomialKernel, PrecomputedKernel
 from votron.rules import RULES
 

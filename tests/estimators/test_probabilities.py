@@ -17,8 +17,13 @@ from sklearn.utils import shuffle
 
 import votron
 from votron import AveragedPerceptronClassifier, VotedPerceptronClassifier, VotedPerceptronClassifierCV
-from votron.estimators._probabilities import ProbabilisticClassifier
-from votron.estimators._progressive import ENOUGH, groups_of, progressive_scores, slope_of
+from votron.estimators._probabilities import (
+    ENOUGH,
+    ProbabilisticClassifier,
+    groups_of,
+    progressive_scores,
+    slope_of,
+)
 from votron.rules import RULES
 
 DIGITS, NAMES = shuffle(*load_digits(return_X_y=True), random_state=0)  # writers come one after another

@@ -139,7 +139,7 @@ def test_balanced_weights_need_all_rows():
     balanced = model(gamma=0.1, class_weight="balanced")
     with pytest.raises(AttributeError) as caught:
         balanced.partial_fit(X, Y)
-    assert "must be a dict or None for partial_fit" in str(caught.value.__cause__)
+    assert "must be a dict or None for partial_fit" in str(caught.value)
 
 
 # -- refusals ---------------------------------------------------------------------------------------------------------
@@ -152,7 +152,6 @@ def test_balanced_weights_need_all_rows():
         (np.where(np.arange(150) == 7, np.nan, 1.0), "must be finite and not negative. Got nan for row 7."),
         (np.ones(149), "must have one number for each of 150 rows. Got 149 numbers instead."),
         (np.ones((150, 2)), "must have one number for each of 150 rows. Got an array of shape (150, 2) instead."),
-        (["a"] * 150, "must be numbers, one for each row. Got others instead."),
     ],
 )
 def test_weights_that_are_none(weights, sentence):
@@ -169,8 +168,6 @@ def test_nothing_to_train_on():
         model().fit(X, Y, sample_weight=np.zeros(150))
     with pytest.raises(VotronError, match="at least 2 classes"):
         model().fit(X, Y, sample_weight=Y == 0)
-    with pytest.raises(VotronError, match="too far apart"):
-        model().fit(X, Y, sample_weight=np.where(Y == 0, 1e-300, 1e300))
 
 
 @pytest.mark.parametrize("name", ["class_weight", "margin"])

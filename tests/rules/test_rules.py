@@ -18,7 +18,6 @@ from votron.errors import NotRepresentableError, VotronError
 from votron.kernels import GaussianKernel, LinearKernel, NormalizedKernel, PolynomialKernel, PrecomputedKernel
 from votron.record import MistakeRecord
 from votron.rules import RULES, HoldoutCurve, Vectors, scan
-from votron.rules import vectors as vectors_module
 
 KNOWN = [family for family in sorted(FAMILIES) if family != "normalized precomputed"]
 """Kernels whose every value is known when rows are scored."""
@@ -28,7 +27,7 @@ CHOICES = [(rule, normalized) for rule in RULES for normalized in (False, True)]
 @contextmanager
 def small_pieces(rows_at_once=256, events_at_once=128, dots_kept=16 << 20):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(vectors_module, "_ROWS_AT_ONCE", rows_at_once)
+        patch.setattr(scan, "_ROWS_AT_ONCE", rows_at_once)
         patch.setattr(scan, "EVENTS_AT_ONCE", events_at_once)
         patch.setattr(scan, "DOTS_KEPT", dots_kept)
         yield

@@ -33,8 +33,7 @@ from fitted_models import classifiers, pipelines
 from votron import load, save
 from votron.errors import ModelFileError
 from votron.saving import read_manifest
-from votron.saving.container import packed, read_content
-from votron.saving.tensors import Tensors
+from votron.saving.container import Tensors, packed, read_content
 
 SLACK, MULTIPLE = 40 << 20, 8
 """Memory that opening may take: so many bytes, and so many for each byte of the file."""

@@ -170,7 +170,7 @@ def test_probabilities_are_kept_and_checked():
         one([0.5, 1.5], probabilities="x")
     encoder, found = one([0.5, 0.25], probabilities="x")
     assert found.tolist() == [[0.5], [0.25]]
-    with pytest.raises(DataError, match=r"from 0 to 1\. Got -1 in row 1"):
+    with pytest.raises(DataError, match=r"from 0 to 1\. Got -1 instead"):
         encoder.transform(pd.DataFrame({"x": [0.5, -1.0]}))
 
 
@@ -182,7 +182,7 @@ def test_rare_values_share_a_feature_which_new_values_set_too():
     assert encoder.get_feature_names_out().tolist() == ["x=a", "x=b", "x=(rare)"]
     assert found[-1].tolist() == [0, 0, 1]
     assert dense(encoder.transform(pd.DataFrame({"x": ["new", None]}))).tolist() == [[0, 0, 1], [0, 0, 0]]
-    assert encoder.unseen(pd.DataFrame({"x": ["new", "c"]})).values == {"x": {"new": 1}}
+    assert encoder.unseen(pd.DataFrame({"x": ["new", "c"]})) == {("x", "new"): 1}
 
 
 def test_values_that_differ_in_case_or_blanks_are_named():
@@ -270,7 +270,7 @@ def test_dates_as_indicators():
         ["month of x: January", "weekday of x: Tuesday", "year of x: 2013"],
         [],
     ]
-    assert encoder.columns_[0].value_of(found[0]) == "Monday in December 2012"
+    assert encoder.columns_[0].value_of(found[0]) == "2012 December Monday"
 
 
 # -- missing values ---------------------------------------------------------------------------------------------------
@@ -285,8 +285,6 @@ def test_indicators_stand_for_missing_values_of_training():
     assert [name for name in names if name.endswith("is missing")] == [f"{c} is missing" for c in "abcd"]
     found = dense(encoder.transform(frame))
     assert found[:, [names.index(f"{c} is missing") for c in "abcd"]].tolist() == [[0.0] * 4, [1.0] * 4]
-    found = encoder.missing_values(frame)
-    assert {name: rows.tolist() for name, rows in found.items()} == {name: [False, True] for name in "abcd"}
 
 
 def test_what_is_filled_in_is_told():
@@ -317,7 +315,6 @@ def test_missing_values_are_refused_by_column():
         ({"x": [1, 2]}, {"discrete": ["y"]}, "must name columns of the table, which has 'x'"),
         ({"x": [1, 2]}, {"numeric": "log"}, "The 'numeric' parameter of TableEncoder must be"),
         ({"x": [1, 2]}, {"discrete": "x", "probabilities": "x"}, "in both 'discrete' and 'probabilities'"),
-        ({"a=b": ["c"], "a": ["b=c"]}, {}, "Two features would be called 'a=b=c'"),
         ({"x": ["!", "?"]}, {"text": "x"}, "The column 'x' has no word in any row"),
     ],
 )
@@ -346,13 +343,14 @@ DATES = [f"{1 + i % 12:02d}/{13 + i % 15}/2020" for i in range(40)]
 
 
 @pytest.mark.parametrize(
-    "odd", [("50.000,00 €", DATES[0]), ("5,5", DATES[0]), ("lots", DATES[0]), (PRICES[0], "3.2.2020")]
+    ("name", "odd"), [("income", "50.000,00 €"), ("income", "5,5"), ("income", "lots"), ("day", "3.2.2020")]
 )
-def test_numbers_and_dates_written_otherwise_than_in_training_are_refused(odd):
+def test_numbers_and_dates_written_otherwise_than_in_training_are_refused(name, odd):
     encoder = TableEncoder(missing="mean").fit(pd.DataFrame({"income": PRICES, "day": DATES}))
-    encoder.transform(pd.DataFrame({"income": ["$50,000", None], "day": [None, DATES[3]]}))
-    with pytest.raises(DataError, match="in row 1"):
-        encoder.transform(pd.DataFrame({"income": [PRICES[0], odd[0]], "day": [DATES[0], odd[1]]}))
+    sound = {"income": ["$50,000", None], "day": [None, DATES[3]]}
+    encoder.transform(pd.DataFrame(sound))
+    with pytest.raises(DataError, match=re.escape(f"Got {odd!r} instead")):
+        encoder.transform(pd.DataFrame(sound | {name: [odd, None]}))
 
 
 @pytest.mark.parametrize(("texts", "odd"), [(PRICES, "lots"), (PRICES, "-"), (DATES, "soon"), (DATES, "2020-13-45")])

@@ -6,16 +6,18 @@ Code is written in LLVM's own vector types where accumulators must stay in regis
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from llvmlite import ir
-from numba import njit, types
+from numba import cfunc, njit, types
 from numba.core.errors import TypingError
 from numba.core.registry import cpu_target
 from numba.extending import intrinsic
 
 I8, I16, I32, I64 = ir.IntType(8), ir.IntType(16), ir.IntType(32), ir.IntType(64)
-
+_NUMBERS = types.CPointer(types.float64)
+ROW_LOOP = types.void(_NUMBERS, types.int64, _NUMBERS, _NUMBERS, _NUMBERS, types.int64, _NUMBERS)
 
 TARGET_FEATURES = frozenset(
     name[1:] for name in cpu_target.target_context.codegen().magic_tuple()[2].split(",") if name.startswith("+")
@@ -32,10 +34,19 @@ def compiled(function: Callable[..., Any]) -> Any:
 
     numba looks beside the source, in the user's cache and in ``NUMBA_CACHE_DIR``.
     """
+    return _cached(partial(njit, nogil=True, boundscheck=False), function)
+
+
+def compiled_row_loop(function: Callable[..., Any]) -> Any:
+    """Compile a loop that others call by its address."""
+    return _cached(partial(cfunc, ROW_LOOP, error_model="numpy"), function)
+
+
+def _cached(compiler: Callable[..., Any], function: Callable[..., Any]) -> Any:
     try:
-        return njit(cache=True, nogil=True, boundscheck=False)(function)
+        return compiler(cache=True)(function)
     except RuntimeError:  # nowhere to keep it, as in a read-only installation without a home: every process compiles
-        return njit(nogil=True, boundscheck=False)(function)
+        return compiler()(function)
 
 
 def broadcast(builder, value, vector):
@@ -83,14 +94,6 @@ def store_vectors(builder, vectors, data, index, align):
         builder.store(vector, builder.bitcast(address, vector.type.as_pointer()), align=align)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Loops that compiled code calls by their address
-# ----------------------------------------------------------------------------------------------------------------------
-
-_NUMBERS = types.CPointer(types.float64)
-ROW_LOOP = types.void(_NUMBERS, types.int64, _NUMBERS, _NUMBERS, _NUMBERS, types.int64, _NUMBERS)
-
-
 @intrinsic
 def call_row_loop(typingctx, address, row, n, parameters, first_parameter, theirs, their_first, own, own_first, spare):
     """Call the loop at an address, with the data of arrays from given places on."""
@@ -109,18 +112,8 @@ def call_row_loop(typingctx, address, row, n, parameters, first_parameter, their
         numbers = ir.DoubleType().as_pointer()
         kind = ir.FunctionType(ir.VoidType(), [numbers, I64, numbers, numbers, numbers, I64, numbers])
         function = builder.inttoptr(arguments[0], kind.as_pointer())
-        builder.call(
-            function,
-            [
-                data(1),
-                arguments[2],
-                data(3, arguments[4]),
-                data(5, arguments[6]),
-                data(7, arguments[8]),
-                stride,
-                data(9),
-            ],
-        )
+        theirs, own = data(5, arguments[6]), data(7, arguments[8])
+        builder.call(function, [data(1), arguments[2], data(3, arguments[4]), theirs, own, stride, data(9)])
         return context.get_dummy_value()
 
     return signature, codegen

@@ -53,11 +53,8 @@ def train_on_stream(job: Job, estimator: Estimator) -> Trained:
 
     _check_stream(job, estimator)
     start, passes, limit, weights = time.monotonic(), job.passes or 1, job.batch or _BATCH_BYTES, job.sample_weight
-    data, out = job.data, job.out
-    how = data.options | {"batch_bytes": limit}
-    source = read_batches(data.path, how)
-    if not source.rewindable:
-        raise click.UsageError("--stream reads DATA twice, and a pipe can be read once: write it to a file first.")
+    data, out, drop = job.data, job.out, tuple(job.data.reading.get("drop", ()))
+    source = read_batches(data.path, data.options | {"batch_bytes": limit})
     if source.bounded:
         most = rounded_bytes(_MEMORY_FACTOR * limit)
         batches = f"a batch of {rounded_bytes(limit)} takes up to {most} of memory"
@@ -70,7 +67,7 @@ def train_on_stream(job: Job, estimator: Estimator) -> Trained:
         raise click.UsageError("--numeric with --stream is for tables. The data are numbers without names.")
     if weights is not None:
         weights_of(first, weights)
-        source = read_batches(data.path, how | {"drop": (*how.get("drop", ()), weights)})
+        source = source.again(drop=(*drop, weights))
     asked = table_options(estimator, data.encoding(first.label))
     asked.pop("text_features")
     facts = scan_stream(source, **asked)
@@ -78,13 +75,13 @@ def train_on_stream(job: Job, estimator: Estimator) -> Trained:
     estimator.set_params(**by_label(job.params, np.asarray(facts.classes)))
     known: Params = {"n_features": facts.n_features, "optional": "n_features"}
     known = {"columns": facts.columns} if facts.columns else known
-    known |= {"zero_based": facts.zero_based, "label_kind": label_kind(np.asarray(facts.classes))}
-    batches_to_learn = read_batches(data.path, how | (known if weights is None else with_weights(known, weights)))
-    n_batches = 0
+    known = known if weights is None else with_weights(known, weights)
+    kind, n_batches = label_kind(np.asarray(facts.classes)), 0
+    source = source.again(**known, drop=drop, zero_based=facts.zero_based, label_kind=kind)
     with Progress(None, out.live, label="Training", erase=True) as progress:
         for turn in range(passes):
             n_rows = n_learnt = dropped = unlabelled = 0
-            for batch in batches_to_learn:
+            for batch in source:
                 out.note(*batch.notes)
                 rows = labelled_rows(batch, np.asarray(batch.y), weights)
                 if len(rows.y):
@@ -111,7 +108,7 @@ def _check_stream(job: Job, estimator: Estimator) -> None:
     try:
         estimator.partial_fit  # noqa: B018  # asking tells the reason
     except AttributeError as error:
-        reason = error.__cause__ if isinstance(error.__cause__, VotronError) else "It needs all data at once."
+        reason = error if isinstance(error, VotronError) else "It needs all data at once."
         raise click.UsageError(f"--stream is not for this {type(estimator).__name__}: {reason}") from None
     for name in _NOT_IN_STREAMS:
         if name in job.params:

@@ -11,6 +11,7 @@ import os
 import platform
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -119,11 +120,11 @@ class SavedModel:
         X = self.prepared(X)
         if not hasattr(self.model, "steps"):
             return X
-        from votron.tables import Unseen, encoder_of
+        from votron.tables import encoder_of
 
         encoder = encoder_of(self.model)
         if encoder is not None:
-            self.seen.setdefault("unseen", Unseen()).update(encoder.unseen(X))
+            self.seen.setdefault("unseen", Counter()).update(encoder.unseen(X))
         missing = self.seen.setdefault("missing", {})
         for name, n in missing_by_column(X[list(self.columns)] if self.columns else X).items():
             missing[name] = missing.get(name, 0) + n
@@ -131,7 +132,11 @@ class SavedModel:
 
     def remarks(self) -> list[str]:
         """Return remarks on the rows that went through: values that training had not, and missing ones."""
-        remarks = list(self.seen["unseen"].sentences()) if "unseen" in self.seen else []
+        remarks: list[str] = []
+        if "unseen" in self.seen:
+            from votron.tables import unseen_sentences
+
+            remarks += unseen_sentences(self.seen["unseen"])
         if missing := self.seen.get("missing"):
             named = first_of([f"{name!r} in {counted(n, 'row')}" for name, n in missing.items()], 5)
             remarks.append(f"Missing values were filled in: {named}.")

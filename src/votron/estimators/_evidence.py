@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from votron._util.types import Estimator, Labels, RowsLike
-from votron.estimators._validation import encode_labels, typed_as, validated
+from votron._util.types import Estimator, Labels, Rows, RowsLike
+from votron.estimators._data import encode_labels, validated
 from votron.kernels.base import is_precomputed
 from votron.rules import RULES
 from votron.rules.scan import row_draws
 from votron.theory.evidence import AVERAGE, LAST, ONE_RANDOM, ONE_VOTE, Evidence, Measured
-from votron.theory.evidence.models import evidence_of_record
-from votron.theory.evidence.trained import Trained, check_training_data
 from votron.theory.geometry import Comparators, Margins, comparator_margins, lengths_of
+from votron.theory.trained import Trained, check_training_data, evidence_of_record
 
 if TYPE_CHECKING:
     from votron.estimators.voted import VotedPerceptronClassifier
@@ -55,7 +54,7 @@ def trained_on(
     kernel, n_threads = model._kernel_of_space(), model._n_threads
     precomputed = is_precomputed(kernel)
     if hasattr(model, "support_vectors_") and not precomputed:
-        rows = typed_as(model.support_vectors_, rows)
+        rows = _typed_as(model.support_vectors_, rows)
     found = {name: model._in_feature_space(rows, labels, name) for name in vectors}
     compare = partial(
         comparator_margins,
@@ -77,6 +76,15 @@ def trained_on(
         switches=switches,
         row_hashes=None if precomputed else row_draws(rows, 0),
     )
+
+
+def _typed_as(kept: Rows, rows: Rows) -> Rows:
+    """Return rows of the type of those that a model kept, if they are the same numbers: arithmetic goes by the type."""
+    if kept.dtype == rows.dtype or kept.dtype.kind != "f" or rows.dtype.kind != "f":
+        return rows
+    with np.errstate(over="ignore"):
+        same = rows.astype(kept.dtype)
+    return same if not (same != rows).sum() else rows
 
 
 # -- models that keep their record ------------------------------------------------------------------------------------

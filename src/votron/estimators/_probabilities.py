@@ -1,4 +1,14 @@
-"""Classifiers with probabilities: `predict_proba` by the slope that `votron.estimators._progressive` computes.
+"""Probabilities by temperature scaling, from rows that were scored before they were learnt.
+
+Problem: the probabilities of classes shall be softmax(slope · scores), for two classes the sigmoid of slope · score:
+temperature scaling (C. Guo et al., ICML 2017), with 1 / slope as temperature. Input: training. Output: the slope.
+
+A row of the first pass is scored before it is learnt, so the scores that the rule gave it then, by the vectors before
+it, are scores of a row that the model has not seen (**progressive** scores; A. Blum, A. Kalai and J. Langford, COLT
+1999). The slope that makes the labels of a sample of such rows most likely is that of the model at that time. Training
+goes on, and scores grow: how much is measured on the same rows, on those alone that were right then by more than half
+of them, since what is learnt later of a row that is right adds little to its own score. The slope is divided by that
+growth. Rows that were held out need no such step.
 
 One positive slope does not change the order of the classes, so the most probable one is what `predict` says. `fit`
 keeps rows; the slope is computed when it is first asked for.
@@ -6,38 +16,197 @@ keeps rows; the slope is computed when it is first asked for.
 
 from __future__ import annotations
 
-import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
-from sklearn.utils.metaestimators import available_if
+import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
+from votron._util.resources import n_bytes, team
 from votron._util.types import Floats, Index, Rows, RowsLike
-from votron.errors import VotronError
-from votron.estimators._training import Sample, outside_votron
-from votron.estimators._validation import is_collection
+from votron.cluster.rows import SpreadRows
+from votron.errors import NotAvailableError
+from votron.estimators._data import available_unless, is_collection, warn
 from votron.estimators.base import VotronClassifier
+from votron.rules import Vectors
+from votron.rules.scan import Choice
+
+ENOUGH = 500
+"""Held-out rows from which they are preferred to rows of the first pass."""
+_MOST = 1024
+"""Rows that are kept for probabilities; fewer, where these would take more than `_MOST_BYTES`."""
+_MOST_BYTES = 16 << 20
+_GROUPS = 16
+"""Moments at which rows of the first pass are scored, each by the vectors before the first row of its group."""
+_STEEPEST = 5.0
+"""The slope, in units of the mean lead of the best class, that is expected where all rows are right."""
+_RANGE = 1e-3, 1e3
+"""Slopes in these units that are looked at."""
 
 
-def _has_probabilities(model: ProbabilisticClassifier) -> bool:
-    """Tell whether a model knows the slope of its scores, or can compute it; refuse with the reason if it is fitted."""
+# -- rows -------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Rows for probabilities: their classes, and the steps of training before each was presented."""
+
+    rows: Rows
+    labels: Index
+    times: Index
+    before: Mapping[str, Floats] = field(default_factory=dict)
+    """Their scores at that time, by predictor, where they cannot be computed later."""
+    grouped: bool = False
+    """Whether classes came one after another, so that the sample lacks some."""
+    held_out: bool = False
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def part(self, some: Index) -> Sample:
+        before = {key: scores[some] for key, scores in self.before.items()}
+        return replace(self, rows=self.rows[some], labels=self.labels[some], times=self.times[some], before=before)
+
+    def joined(self, more: Sample) -> Sample:
+        """Return these rows and those of a later batch, without the oldest where they are too many."""
+        sparse = sp.issparse(self.rows) or sp.issparse(more.rows)
+        pair = [sp.csr_matrix(rows) if sparse else rows for rows in (self.rows, more.rows)]
+        both = Sample(
+            sp.vstack(pair, format="csr") if sparse else np.concatenate(pair),
+            np.concatenate([self.labels, more.labels]),
+            np.concatenate([self.times, more.times]),
+            {key: np.concatenate([scores, more.before[key]]) for key, scores in self.before.items()},
+        )
+        both = both.part(np.arange(len(both))[-_room(both.rows, _MOST) :])
+        return replace(both, grouped=come_grouped(both.labels))
+
+
+def second_half(order: Index, presented: int, rows: Rows, most: int = _MOST, *, later: bool = False) -> Index:
+    """Return the steps before which rows are sampled: of the first pass the second half, of a later batch all along."""
+    n = min(presented, len(order))
+    if later:
+        return _evenly(n, most)
+    return n // 2 + _evenly(n - n // 2, _room(rows, most))
+
+
+def _evenly(n: int, most: int) -> Index:
+    """Return at most so many of the numbers below n, from first to last, equally far from one another."""
+    return np.arange(n) if n <= most else np.arange(most) * n // most
+
+
+def _room(rows: Rows | SpreadRows, most: int) -> int:
+    size: int = max(1, n_bytes(rows) // max(1, rows.shape[0]))
+    return max(1, min(most, _MOST_BYTES // size))
+
+
+def class_numbers(codes: Index, n_vectors: int) -> Index:
+    """Return the numbers of the classes, of which training calls the second of two 0."""
+    return np.asarray(1 - codes if n_vectors == 1 else codes, dtype=np.int64)
+
+
+def come_grouped(codes: Index) -> bool:
+    """Tell whether labels come class after class."""
+    runs = 1 + np.count_nonzero(codes[1:] != codes[:-1])
+    few = len(codes) > 1 and runs <= 1 + codes.max()  # if not, there is no need to count classes
+    return bool(few and runs == len(np.unique(codes)) < len(codes))
+
+
+# -- the slope --------------------------------------------------------------------------------------------------------
+
+
+def columns_of(scores: Floats) -> Floats:
+    """Return a score a class: of two classes the first has 0."""
+    scores = scores.reshape(len(scores), -1)
+    return np.hstack([np.zeros_like(scores), scores]) if scores.shape[1] == 1 else scores
+
+
+def slope_of(before: Floats, after: Floats, labels: Index) -> float:
+    """Return the slope for the scores of a model, from those of rows before they were learnt, and at the end.
+
+    A weak prior (slope times mean lead is exponentially distributed with mean 5) keeps it finite where all rows are
+    right. Six digits are kept, so that the last bits of sums do not show.
+    """
+    from scipy.optimize import minimize_scalar
+    from scipy.special import logsumexp
+
+    before, after = columns_of(before), columns_of(after)
+    lead = _lead(before)
+    unit = float(lead.mean()) or float(_lead(after).mean()) or 1.0
+    with np.errstate(over="ignore"):
+        excess = (before - before[np.arange(len(labels)), labels][:, None]) / unit
+
+    def loss(log_slope: float) -> float:
+        slope = np.exp(log_slope)
+        return float(logsumexp(slope * excess, axis=1).sum() + slope / _STEEPEST)
+
+    low, high = np.log(_RANGE)
+    found = minimize_scalar(loss, bounds=(low, high), method="bounded", options={"xatol": 1e-7})
+    slope = float(np.exp(found.x)) / unit / _growth(before, after, labels, lead)
+    return float(f"{slope:.6g}")
+
+
+def _lead(scores: Floats) -> Floats:
+    best = np.partition(scores, -2, axis=1)[:, -2:]
+    return np.asarray(best[:, 1] - best[:, 0])
+
+
+def _growth(before: Floats, after: Floats, labels: Index, lead: Floats) -> float:
+    """Return how much larger scores have become, on rows that were right by a wide lead."""
+    easy = (before.argmax(axis=1) == labels) & (lead >= np.median(lead))
+    spread = [np.abs(s - s.mean(axis=1, keepdims=True))[easy if easy.any() else ...].mean() for s in (before, after)]
+    return float(spread[1] / spread[0]) if spread[0] > 0 and spread[1] > 0 else 1.0
+
+
+def progressive_scores(
+    vectors: Vectors, sample: Sample, choices: Iterable[Choice], n_threads: int
+) -> dict[Choice, tuple[Floats, Floats]]:
+    """Return the scores of rows before they were learnt, and at the end, by choice of the rule."""
+    choices, end = list(choices), vectors.record.n_steps
+    shape = len(sample), vectors.record.n_vectors
+    found = {choice: (np.zeros(shape), np.zeros(shape)) for choice in choices}
+
+    def work(group: tuple[int, Index]) -> None:
+        time, mine = group
+        for stage in vectors.staged(sample.rows[mine], sorted({time, end}), choices):
+            for choice, scores in stage.scores.items():
+                for k, moment in enumerate((time, end)):
+                    if stage.time == moment:
+                        found[choice][k][mine] = scores
+
+    with team(n_threads) as threads:
+        threads.each(groups_of(sample), work)
+    return found
+
+
+def groups_of(sample: Sample) -> list[tuple[int, Index]]:
+    """Return times, and the numbers of the rows that are scored by the vectors of each: those that come next."""
+    order = np.argsort(sample.times, kind="stable")
+    return [(int(sample.times[part[0]]), part) for part in np.array_split(order, _GROUPS) if len(part)]
+
+
+# -- the classifier ---------------------------------------------------------------------------------------------------
+
+
+def _check_probabilities(model: ProbabilisticClassifier) -> None:
+    """Refuse probabilities of a fitted model that neither knows the slope of its scores nor can compute it."""
     if not hasattr(model, "classes_") or model._has_slope():
-        return True
+        return
     trained = "_sample" in vars(model)  # training sets it, even to None
     why = "no row was scored before it was learnt" if trained else "it comes from a file or a model without them"
-    raise VotronError(
+    raise NotAvailableError(
         f"This {type(model).__name__} has no probabilities, since {why}: fit it again, or give held-out rows to "
         "CalibratedClassifierCV(FrozenEstimator(model), method='sigmoid')."
     )
 
 
 class ProbabilisticClassifier(VotronClassifier):
-    """A classifier that knows the slope of its scores."""
+    """A classifier that knows the slope of its scores, by predictor."""
 
     _sample: Sample | None = None
-    _slopes: dict[str, float] = {}  # noqa: RUF012 - written to only where there is a sample, which comes with its own
+    _slopes: Mapping[str, float] = {}
 
-    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    @available_unless(_check_probabilities)
     def predict_proba(self, X: RowsLike) -> Floats:
         """Return the probability of each class, by temperature scaling of the scores.
 
@@ -59,9 +228,9 @@ class ProbabilisticClassifier(VotronClassifier):
         scores = self.decision_function(X)
         return _favoured(np.exp(self._log_probabilities(scores)), self._numbers(scores))
 
-    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    @available_unless(_check_probabilities)
     def predict_log_proba(self, X: RowsLike) -> Floats:
-        """Return the logarithms of the probabilities.
+        """Return the logarithms of the probabilities, as `predict_proba` has them; none is too small for a float.
 
         Parameters
         ----------
@@ -71,7 +240,7 @@ class ProbabilisticClassifier(VotronClassifier):
         Returns
         -------
         array of shape (n_samples, n_classes)
-            The logarithms, in the order of ``classes_``; no probability is too small for them.
+            The logarithms, in the order of ``classes_``.
         """
         if is_collection(X):
             return self._lazily("predict_log_proba", X)  # type: ignore[no-any-return]
@@ -81,15 +250,11 @@ class ProbabilisticClassifier(VotronClassifier):
     def _log_probabilities(self, scores: Floats) -> Floats:
         from scipy.special import log_softmax
 
-        from votron.estimators._progressive import columns_of
-
         if self._sample is not None and self._sample.grouped:
-            warnings.warn(
+            warn(
                 "Classes were presented one after another, so rows that were scored before they were learnt say little "
                 "of how sure the model is: present them in random order (in fit: shuffle=True), or calibrate on "
-                "held-out rows.",
-                UserWarning,
-                stacklevel=outside_votron(),
+                "held-out rows."
             )
         columns = columns_of(scores)
         with np.errstate(over="ignore"):  # a class that is behind by more than any number has probability 0
@@ -103,7 +268,7 @@ class ProbabilisticClassifier(VotronClassifier):
         check_is_fitted(self)
         key = self._predictor_key()
         if key not in self._slopes:
-            self._slopes.update(self._computed_slopes([key]))
+            self._slopes = {**self._slopes, **self._computed_slopes([key])}
         return self._slopes[key]
 
     def _all_slopes(self) -> dict[str, float]:
@@ -118,27 +283,25 @@ class ProbabilisticClassifier(VotronClassifier):
 
     def _take_held_out(self, rows: Rows, codes: Index, n_steps: int) -> None:
         """Have slopes computed from rows that were held out, if they are enough; or from those that there are."""
-        from votron.estimators._progressive import ENOUGH, held_out_sample, part_of
-
         if len(codes) < ENOUGH:
             if self._sample is None:
                 return  # what a file says stays
-            before = part_of(self._sample, np.flatnonzero(self._sample.times <= n_steps))
+            before = self._sample.part(np.flatnonzero(self._sample.times <= n_steps))
             if len(before):
                 self._take_sample(before)
                 return
-        self._take_sample(held_out_sample(rows, codes, self._n_vectors, n_steps))
+        some = _evenly(len(codes), _MOST)
+        labels, times = class_numbers(codes[some], self._n_vectors), np.full(len(some), n_steps)
+        self._take_sample(Sample(rows[some], labels, times, held_out=True))
 
     def _add_to_sample(self, sample: Sample | None) -> None:
         """Have slopes computed from rows of a further batch too; what a file says stays until there are enough."""
-        from votron.estimators._progressive import ENOUGH, joined
-
         known = self._sample
         if known is None:
             if not self._slopes or (sample and len(sample) >= ENOUGH):
                 self._take_sample(sample)
         elif sample and not known.held_out:  # held-out rows are better than rows that were learnt
-            self._take_sample(joined(known, sample))
+            self._take_sample(known.joined(sample))
         else:
             self._take_sample(known)  # whose slopes are others by now
 

@@ -28,8 +28,7 @@ from votron._util.types import Array, Classes, Floats, Index, Params, Rows, Scor
 from votron._version import __version__
 from votron.errors import VotronError
 from votron.estimators._grid import Setting, beyond, first_settings, moments_until, rank, steady_scores
-from votron.estimators._training import resolved_gamma
-from votron.estimators._watching import OutOfTime, fit_until
+from votron.estimators._training import OutOfTime, resolved_gamma
 from votron.estimators.voted import VotedPerceptronClassifier
 from votron.record import labels_of
 
@@ -280,10 +279,11 @@ def fold_result(
     if params["n_jobs"] is None and len(y) <= 2048:  # a second thread does not pay
         params["n_jobs"] = 1
     model = VotedPerceptronClassifier(**params, epochs=epochs)
+    model._deadline = end
     start = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the scores tell what that cost
-        fit_until(model, X, y, end, sample_weight=weight)
+        model.fit(X, y, weight)
     seconds = time.perf_counter() - start
     stages = model.staged_decision_function(X_test, at=moments_until(epochs), rules=search.rules)
 

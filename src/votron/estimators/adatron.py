@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -19,17 +18,17 @@ from sklearn.utils.validation import check_is_fitted
 from votron._util.types import Array, Floats, Index, Label, Labels, Rows, RowsLike
 from votron.engine import MaximalMargin, solve_adatron
 from votron.estimators import _training as training
+from votron.estimators._data import CLASS_WEIGHT_CONSTRAINTS, KERNEL_CONSTRAINTS, TrainingData, training_data, warn
 from votron.estimators._evidence import trained_on
-from votron.estimators._training import TrainingData, Watch
-from votron.estimators._validation import CLASS_WEIGHT_CONSTRAINTS, KERNEL_CONSTRAINTS
+from votron.estimators._training import Watch
 from votron.estimators.base import SupportVectorMixin, VotronClassifier
 from votron.history import TrainingHistory
 from votron.kernels import Kernel
 from votron.kernels.base import is_precomputed
 from votron.rules.forms import Expansion, Form
 from votron.theory.evidence import MAXIMAL, Evidence, Measured
-from votron.theory.evidence.models import evidence_of_maximal_margin
 from votron.theory.geometry import Comparators, Margins, lengths_of
+from votron.theory.trained import evidence_of_maximal_margin
 
 __all__ = ["KernelAdatronClassifier"]
 
@@ -164,19 +163,17 @@ class KernelAdatronClassifier(SupportVectorMixin, VotronClassifier):
     def fit(self, X: RowsLike, y: Labels, sample_weight: ArrayLike | None = None) -> Self:
         with training.unchanged_on_error(self):
             self._validate_params()
-            data = training.training_data(self, X, y, sample_weight, scaled=False)
+            data = training_data(self, X, y, sample_weight, scaled=False)
             if self.C is None and data.weights is not None and (data.weights != data.weights[0]).any():
-                warnings.warn(
-                    "Without C weights above 0 change nothing, since they are factors of it: give C.",
-                    UserWarning,
-                    stacklevel=training.outside_votron(),
-                )
+                warn("Without C weights above 0 change nothing, since they are factors of it: give C.")
             self.kernel_ = training.kernel_on(self, data.rows)
             n_learnable = len(training.learnable_rows(data.rows, self.kernel_))
             found, interrupted = self._solve(data)
             self._keep(data.rows, found)
-            history = training.history_of(self, data, n_learnable, interrupted)
-            self._set_history(replace(history, converged=all(one.converged for one in found)))
+            converged = all(one.converged for one in found)
+            self._set_history(
+                training.history_of(self, data, n_learnable, interrupted=interrupted, converged=converged)
+            )
             if data.kept is not None:
                 self.support_ = data.kept[self.support_]
             self._name_rows_as(X, y)
@@ -246,10 +243,9 @@ class KernelAdatronClassifier(SupportVectorMixin, VotronClassifier):
         ]
         what = f"the data are not separable for {', '.join(hard[:5])}" if hard else "it was not near enough to the best"
         remedy = "a smaller C, another kernel" if self.C is not None else "C for the soft form, another kernel"
-        warnings.warn(
+        warn(
             f"The adatron stopped before the maximal margin: {what}. Give {remedy}, or a larger tol or max_sweeps.",
             ConvergenceWarning,
-            stacklevel=training.outside_votron(),
         )
 
     def _scores(self, rows: Rows) -> Floats:

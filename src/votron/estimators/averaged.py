@@ -15,24 +15,36 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import row_norms
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from votron._util.types import Floats, Index, Label, Labels, Params, Rows, RowsLike
 from votron.cluster.rows import SpreadRows
 from votron.engine import PrimalTrainer, TrainingRun
 from votron.estimators import _training as training
+from votron.estimators._data import (
+    CLASS_WEIGHT_CONSTRAINTS,
+    MARGIN_CONSTRAINTS,
+    TrainingData,
+    available_unless,
+    check_learns_in_batches,
+    margins_of,
+    training_data,
+)
 from votron.estimators._evidence import trained_on
-from votron.estimators._probabilities import ProbabilisticClassifier
-from votron.estimators._training import Sample, TrainingData
-from votron.estimators._validation import CLASS_WEIGHT_CONSTRAINTS, MARGIN_CONSTRAINTS
-from votron.estimators._weights import learns_in_batches, margins_of
+from votron.estimators._probabilities import (
+    ProbabilisticClassifier,
+    Sample,
+    class_numbers,
+    come_grouped,
+    second_half,
+    slope_of,
+)
 from votron.kernels import Kernel, LinearKernel, PolynomialKernel
 from votron.products import squares as squared_lengths
 from votron.rules.forms import Form, Linear, linear_scores
 from votron.theory.evidence import AVERAGE, LAST, ONE_RANDOM, ONE_VOTE, Evidence, Measured
-from votron.theory.evidence.models import evidence_of_weights
 from votron.theory.geometry import Comparators, Margins
+from votron.theory.trained import evidence_of_weights
 
 __all__ = ["AveragedPerceptronClassifier"]
 
@@ -204,7 +216,7 @@ class AveragedPerceptronClassifier(ProbabilisticClassifier):
     def fit(self, X: RowsLike, y: Labels, sample_weight: ArrayLike | None = None) -> Self:
         with training.unchanged_on_error(self):
             self._validate_params()
-            data = training.training_data(self, X, y, sample_weight)
+            data = training_data(self, X, y, sample_weight)
             rng, hold_out = check_random_state(self.random_state), bool(self.early_stopping)
             learnable = self._learnable(data.rows, at_least=1)
             order, held_out = training.presentation(self, learnable, data, rng, hold_out=hold_out)
@@ -223,7 +235,7 @@ class AveragedPerceptronClassifier(ProbabilisticClassifier):
         training.tell_of_end(self, run, "the data may not be separable; give a number of epochs")
         return self
 
-    @available_if(learns_in_batches)  # type: ignore[untyped-decorator]
+    @available_unless(check_learns_in_batches)
     def partial_fit(
         self, X: RowsLike, y: Labels, classes: Labels = None, sample_weight: ArrayLike | None = None
     ) -> Self:
@@ -251,7 +263,7 @@ class AveragedPerceptronClassifier(ProbabilisticClassifier):
         with training.unchanged_on_error(self):
             first = not hasattr(self, "_trainer")
             self._validate_params()
-            data = training.training_data(self, X, y, sample_weight, batch=True, classes=classes)
+            data = training_data(self, X, y, sample_weight, batch=True, classes=classes)
             order = self._learnable(data.rows, at_least=0)
             trainer = self._new_trainer() if first else self._trainer
             run, sample = TrainingRun(0, False, False), None
@@ -263,7 +275,7 @@ class AveragedPerceptronClassifier(ProbabilisticClassifier):
                 sample = scored.sample(grouped=True)
             self._add_to_sample(sample)
             self._keep(trainer)
-            self._set_history(training.history_with_batch(self, data, order, run))
+            self._set_history(training.history_with_batch(self, data, order, interrupted=run.interrupted))
         training.hand_on_ctrl_c(run, run.steps)
         return self
 
@@ -354,8 +366,6 @@ class AveragedPerceptronClassifier(ProbabilisticClassifier):
         return ["average", "last"]
 
     def _computed_slopes(self, keys: list[str]) -> dict[str, float]:
-        from votron.estimators._progressive import slope_of
-
         assert self._sample is not None
         made = {"average": self._trainer.average, "last": self._trainer.last}
         after = {key: linear_scores(self._sample.rows, *made[key]()) for key in keys}
@@ -462,7 +472,7 @@ class ScoredRows:
     def __init__(self, trainer: PrimalTrainer, data: TrainingData, order: Index, n_steps: int) -> None:
         self._trainer, self._data, self._order, self._first = trainer, data, order, trainer.time
         self._scored: list[tuple[Index, Floats, Floats]] = []
-        at = training.second_half(order, n_steps, data.rows, _SCORED, later=trainer.time > 0)
+        at = second_half(order, n_steps, data.rows, _SCORED, later=trainer.time > 0)
         self.pauses = {int(part[0]): partial(self._score, part) for part in np.array_split(at, _PAUSES) if len(part)}
 
     def _score(self, at: Index) -> None:
@@ -475,6 +485,6 @@ class ScoredRows:
             return None
         at, average, last = (np.concatenate(parts) for parts in zip(*self._scored, strict=True))
         rows, codes = self._order[at], self._data.codes
-        labels = training.class_numbers(codes[rows], self._trainer.n_vectors)
-        grouped = grouped and training.come_grouped(codes[self._order])
+        labels = class_numbers(codes[rows], self._trainer.n_vectors)
+        grouped = grouped and come_grouped(codes[self._order])
         return Sample(self._data.rows[rows], labels, self._first + at, {"average": average, "last": last}, grouped)

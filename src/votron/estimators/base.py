@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -17,7 +18,7 @@ from votron._util.resources import effective_threads, parse_memory_limit
 from votron._util.text import did_you_mean
 from votron._util.types import Array, Floats, Index, Label, Labels, Params, Rows, RowsLike, Scores
 from votron.errors import VotronError
-from votron.estimators._validation import encode_labels, is_collection, validated
+from votron.estimators._data import encode_labels, is_collection, validated
 from votron.history import TrainingHistory
 from votron.kernels.base import Kernel, is_precomputed, kernel_class
 from votron.record import labels_of
@@ -51,6 +52,8 @@ class VotronClassifier(ClassifierMixin, BaseEstimator):
     _FIXED_IN_BATCHES: ClassVar[tuple[str, ...]] = ()
     """Parameters that may not change between calls of ``partial_fit``; `_fixed` has their values."""
     _fixed: Params
+    _deadline: float = math.inf
+    """The moment of `time.monotonic` at which `fit` raises `OutOfTime`."""
     _encoder_defaults: ClassVar[dict[str, str]] = {}
     """Its own defaults for parameters of `table_classifier`."""
 

@@ -12,7 +12,6 @@ The probabilities are those of scikit-learn's BernoulliNB, and so are the predic
 
 from __future__ import annotations
 
-from dataclasses import replace
 from numbers import Real
 from typing import ClassVar, Self
 
@@ -24,8 +23,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from votron._util.types import Array, Floats, Label, Labels, Rows, RowsLike
 from votron.errors import VotronError
-from votron.estimators._training import TrainingData, history_of, training_data, unchanged_on_error
-from votron.estimators._validation import validated
+from votron.estimators._data import TrainingData, training_data, validated
+from votron.estimators._training import history_of, history_with_batch, unchanged_on_error
 from votron.estimators.base import VotronClassifier
 from votron.history import TrainingHistory
 from votron.rules.forms import Form, Linear, binarized
@@ -133,7 +132,7 @@ class NaiveBayesLinearClassifier(VotronClassifier, BernoulliNB):
             data = training_data(self, X, y, sample_weight, scaled=False)
             BernoulliNB.fit(self, self._binary(data.rows), self._labels_in(data), data.weights)
             self._check_finite()
-            self._set_history(replace(history_of(self, data, len(data.codes)), n_epochs=1.0, converged=None))
+            self.history_ = history_of(self, data, len(data.codes), n_epochs=1.0, converged=None)
         return self
 
     def partial_fit(
@@ -168,8 +167,7 @@ class NaiveBayesLinearClassifier(VotronClassifier, BernoulliNB):
                 known = self.__dict__.pop("classes_") if first else None  # without them BernoulliNB begins anew
                 super().partial_fit(rows, labels, known, data.weights)
             self._check_finite()
-            batch = replace(history_of(self, data, len(labels)), n_epochs=1.0, n_batches=1, converged=None)
-            self._set_history(batch if first else self.history_.then(batch))
+            self.history_ = history_with_batch(self, data, np.arange(len(labels)), converged=None)
         return self
 
     def _set_history(self, history: TrainingHistory) -> None:

@@ -13,28 +13,38 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from votron._util.resources import n_bytes, parse_memory_limit
 from votron._util.types import Array, Estimator, Floats, Index, Label, Labels, Params, Rows, RowsLike, Scores
 from votron.cluster.rows import SpreadRows
 from votron.engine import DualTrainer, LinearTrainer, TrainingRun
-from votron.errors import VotronError
+from votron.errors import NotAvailableError, VotronError
 from votron.estimators import _training as training
-from votron.estimators._probabilities import ProbabilisticClassifier
-from votron.estimators._training import Sample, TrainingData, Watch
-from votron.estimators._validation import (
+from votron.estimators._data import (
     CLASS_WEIGHT_CONSTRAINTS,
     KERNEL_CONSTRAINTS,
     MARGIN_CONSTRAINTS,
     NameIn,
+    TrainingData,
+    available_unless,
+    check_learns_in_batches,
     examples_of,
     is_collection,
-    rows_at,
+    margins_of,
+    training_data,
     validated,
 )
-from votron.estimators._weights import learns_in_batches, margins_of
+from votron.estimators._probabilities import (
+    ProbabilisticClassifier,
+    Sample,
+    class_numbers,
+    come_grouped,
+    progressive_scores,
+    second_half,
+    slope_of,
+)
+from votron.estimators._training import EarlyStop, Watch
 from votron.estimators.base import SupportVectorMixin
 from votron.kernels.base import Kernel, is_precomputed
 from votron.record import MistakeRecord
@@ -42,7 +52,6 @@ from votron.rules import RULES, Vectors
 from votron.rules.vectors import choices_of, moments_of
 
 if TYPE_CHECKING:
-    from votron.estimators._early_stopping import EarlyStop
     from votron.explanations import Suspects
     from votron.rules.forms import Form
     from votron.theory.evidence import Evidence, Measured
@@ -54,21 +63,20 @@ _UNIT = ", vectors of length 1"
 _REMEDY = "the data may not be separable with this kernel; give a number of epochs, or raise the degree"
 
 
-def _learns_in_batches(model: Estimator) -> bool:
-    """Tell whether a model has ``partial_fit``; refuse with the reason."""
+def _check_learns_in_batches(model: Estimator) -> None:
     name = type(model).__name__
     if is_precomputed(model.kernel):
-        raise VotronError(
+        raise NotAvailableError(
             f"{name} has no partial_fit with kernel='precomputed', "
             "since rows that arrive later have no kernel values with earlier ones."
         )
     if isinstance(model.gamma, str) and training.reads_gamma(model.kernel):
-        raise VotronError(
+        raise NotAvailableError(
             f"The 'gamma' parameter of {name} must be a number for partial_fit, since the data that decide what "
             f"{model.gamma!r} stands for are not all there. Got {model.gamma!r} instead.",
             parameter="gamma",
         )
-    return learns_in_batches(model)
+    check_learns_in_batches(model)
 
 
 class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
@@ -260,7 +268,7 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
     def fit(self, X: RowsLike, y: Labels, sample_weight: ArrayLike | None = None) -> Self:
         with training.unchanged_on_error(self):
             self._validate_params()
-            data = training.training_data(self, X, y, sample_weight)
+            data = training_data(self, X, y, sample_weight)
             self.kernel_ = self._suited_kernel(data.rows)
             rng = check_random_state(self.random_state)
             learnable = training.learnable_rows(data.rows, self.kernel_)
@@ -277,7 +285,7 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
             presented = min(run.steps, record.n_steps)
             history = training.history_of_fit(self, data, order, held_out, run)
             self._set_history(replace(history, rows_repeated=presented > len(order), chosen_rule=rule))
-            at = training.second_half(order, presented, data.rows)
+            at = second_half(order, presented, data.rows)
             self._sample, self._slopes = self._sample_of(data, order, at, 0, grouped=not self.shuffle) or None, {}
             if len(held_out):
                 self._ask_held_out(*data.held_out(held_out, self.kernel_))
@@ -285,7 +293,7 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
         training.tell_of_end(self, run, _REMEDY)
         return self
 
-    @available_if(_learns_in_batches)  # type: ignore[untyped-decorator]
+    @available_unless(_check_learns_in_batches)
     def partial_fit(
         self, X: RowsLike, y: Labels, classes: Labels = None, sample_weight: ArrayLike | None = None
     ) -> Self:
@@ -315,7 +323,7 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
         with training.unchanged_on_error(self):
             first = not hasattr(self, "history_")
             self._validate_params()
-            data = training.training_data(self, X, y, sample_weight, batch=True, classes=classes)
+            data = training_data(self, X, y, sample_weight, batch=True, classes=classes)
             self.kernel_ = self._suited_kernel(data.rows, first=first)
             order = training.learnable_rows(data.rows, self.kernel_, at_least=0)
             trainer = self._resumed(data.rows)
@@ -325,9 +333,9 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
             run = self._train(trainer, data, order, len(order), ids)
             seed = _new_seed(check_random_state(self.random_state)) if first else self._vectors.seed
             self._keep(Vectors(trainer.record(max(1, trainer.time)), self.kernel_, trainer.support_rows, seed))
-            at = training.second_half(order, run.steps, data.rows, later=steps > 0)
+            at = second_half(order, run.steps, data.rows, later=steps > 0)
             self._add_to_sample(self._sample_of(data, order, at, steps, grouped=True))
-            history = training.history_with_batch(self, data, order, run)
+            history = training.history_with_batch(self, data, order, interrupted=run.interrupted)
             self._set_history(replace(history, n_numbered=numbered + len(order)))
         training.hand_on_ctrl_c(run, self.record_.n_steps)
         return self
@@ -396,8 +404,8 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
                 run = partial(run, **options, memory=memory)
 
         def train(watch: Watch) -> TrainingRun:
-            watcher = watch if stop is None else stop.beside(watch)
-            return run(rows, data.codes, order, n_steps, watcher=watcher)
+            watch.early_stop = stop
+            return run(rows, data.codes, order, n_steps, watcher=watch)
 
         done = training.in_epochs(self, n_steps, train)
         if isinstance(rows, SpreadRows):
@@ -421,7 +429,6 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
         seed: int,
     ) -> tuple[TrainingRun, MistakeRecord, str | None]:
         """Run the engine; return what happened, the record until held-out rows were predicted best, and the rule."""
-        from votron.estimators._early_stopping import EarlyStop
         from votron.rules.held_out import HeldOutRows, validation_table
 
         n, looks_for_itself = len(order), self.rule != "auto" and RULES[self.rule].needs_held_out
@@ -490,9 +497,10 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
 
     def _sample_of(self, data: TrainingData, order: Index, at: Index, first: int, *, grouped: bool) -> Sample:
         """Return rows presented at some steps, when ``first`` steps were over before; ``grouped`` if classes may be."""
-        rows = data.with_all_columns(rows_at(data.rows, order[at]), self.kernel_)
-        labels = training.class_numbers(data.codes[order[at]], self._n_vectors)
-        return Sample(rows, labels, first + at, grouped=grouped and training.come_grouped(data.codes[order]))
+        some = order[at]
+        rows = data.rows.brought(some) if isinstance(data.rows, SpreadRows) else data.rows[some]
+        rows, labels = data.with_all_columns(rows, self.kernel_), class_numbers(data.codes[some], self._n_vectors)
+        return Sample(rows, labels, first + at, grouped=grouped and come_grouped(data.codes[order]))
 
     def _predictor_key(self) -> str:
         return _key(self._predicting_rule(), bool(self.normalize_vectors))
@@ -504,8 +512,6 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
         return list(dict.fromkeys([*every, self._predictor_key()]))
 
     def _computed_slopes(self, keys: list[str]) -> dict[str, float]:
-        from votron.estimators._progressive import progressive_scores, slope_of
-
         assert self._sample is not None
         choices = {key: (key.removesuffix(_UNIT), key.endswith(_UNIT)) for key in keys}
         n_threads = self._n_threads

@@ -20,12 +20,11 @@ from votron._util.progress import Progress
 from votron._util.text import counted
 from votron._util.types import Array, Floats, Index, Label, Labels, Params, Rows, RowsLike
 from votron.errors import VotronError
+from votron.estimators._data import check_two_classes, encode_labels, validated, warn, weighed
 from votron.estimators._grid import moments_until
 from votron.estimators._probabilities import ProbabilisticClassifier
 from votron.estimators._search import Folds, Point, Search, scorer_for, with_every_class_first
-from votron.estimators._training import outside_votron, unchanged_on_error
-from votron.estimators._validation import check_two_classes, encode_labels, validated
-from votron.estimators._weights import weighed
+from votron.estimators._training import unchanged_on_error
 from votron.estimators.voted import VotedPerceptronClassifier, needs_held_out
 from votron.kernels.base import is_precomputed
 
@@ -253,8 +252,7 @@ class VotedPerceptronClassifierCV(ProbabilisticClassifier):
         if self.stopped_ == "interrupted":
             raise KeyboardInterrupt(f"The search stopped after {tried}; the model is the best of what was tried.")
         if self.stopped_:
-            message = f"The time limit of {self.time_limit:g} s ended the search after {tried}."
-            warnings.warn(message, stacklevel=outside_votron())
+            warn(f"The time limit of {self.time_limit:g} s ended the search after {tried}.")
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "best_params_")

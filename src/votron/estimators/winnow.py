@@ -16,7 +16,7 @@ from votron.engine import TrainingRun, WinnowTrainer
 from votron.engine.boolean import active_rows
 from votron.errors import NotRepresentableError
 from votron.estimators import _training as training
-from votron.estimators._training import TrainingData
+from votron.estimators._data import TrainingData, training_data
 from votron.estimators.base import VotronClassifier
 from votron.rules.forms import Form, Linear
 from votron.theory.winnow import CONSTRAINTS
@@ -157,7 +157,7 @@ class WinnowClassifier(VotronClassifier):
     def fit(self, X: RowsLike, y: Labels) -> Self:  # type: ignore[override]  # it knows no weights
         with training.unchanged_on_error(self):
             self._validate_params()
-            data = training.training_data(self, X, y)
+            data = training_data(self, X, y)
             n = len(data.codes)
             order = check_random_state(self.random_state).permutation(n) if self.shuffle else np.arange(n)
             self._check_room()
@@ -189,12 +189,12 @@ class WinnowClassifier(VotronClassifier):
         with training.unchanged_on_error(self):
             first = not hasattr(self, "_trainer")
             self._validate_params()
-            data = training.training_data(self, X, y, batch=True, classes=classes)
+            data = training_data(self, X, y, batch=True, classes=classes)
             self._check_room()
             self._keep(self._new_trainer() if first else self._trainer.copy())
             order = np.arange(len(data.codes))
             run = self._train(data, order, len(order))
-            self._set_history(training.history_with_batch(self, data, order, run))
+            self._set_history(training.history_with_batch(self, data, order, interrupted=run.interrupted))
         training.hand_on_ctrl_c(run, run.steps)
         return self
 

@@ -14,8 +14,8 @@ from sklearn.utils.validation import _num_samples
 
 from votron._util.types import Array, Floats, Index, Label, Labels, RowsLike
 from votron.errors import VotronError
-from votron.estimators import VotedPerceptronClassifier, _validation
-from votron.estimators._weights import weighed
+from votron.estimators import VotedPerceptronClassifier
+from votron.estimators._data import check_two_classes, encode_labels, weighed
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,8 +45,8 @@ def checked_rows(
     if kept is not None:
         X, y = _safe_indexing(X, kept), y[kept]
         given = None if given is None else given[kept]
-    classes, _ = _validation.encode_labels(y)
-    _validation.check_two_classes(classes, (n, getattr(X, "shape", (n, 1))[-1]))
+    classes, _ = encode_labels(y)
+    check_two_classes(classes, (n, getattr(X, "shape", (n, 1))[-1]))
     return LabelledRows(X, y, given, scoring)
 
 

@@ -16,7 +16,7 @@ from votron._util.frames import dense
 from votron._util.types import Floats, Index, Rows
 from votron.blocks import affine_weights, support_values
 from votron.kernels import Kernel
-from votron.rules import RULES
+from votron.rules import RULES, TallyRule
 from votron.rules.forms import Expansion, Form, Linear, Sequence, binarized
 from votron.rules.scan import row_draws
 
@@ -140,7 +140,7 @@ def _(form: Sequence, rows: Rows, mixes: Floats) -> Iterator[Sums]:
     uniform = row_draws(rows, vectors.seed)
     for i, values in in_parts(vectors.kernel, vectors.support_rows, vectors.record.support, rows):
         if i == 0 or rule.by_row:
-            coefficients, divisor, words, exact = rule.account(vectors, form.normalized, float(uniform[i]))
+            coefficients, divisor, words, exact = rule.combination(vectors, form.normalized, float(uniform[i]))
             weights = None if affine is None else affine_weights(affine, vectors.support_rows, coefficients)
         found = [sum_over_examples(coefficients, divisor, values, mixes[i], words, exact)]
         if weights is not None:
@@ -150,12 +150,12 @@ def _(form: Sequence, rows: Rows, mixes: Floats) -> Iterator[Sums]:
 
 def _courses(form: Sequence, values: Floats, mix: Floats) -> tuple[Course, ...]:
     """Return what the vectors of the explained classes said one after another."""
-    record, out = form.vectors.record, []
+    record, rule, out = form.vectors.record, RULES[form.rule], []
+    assert isinstance(rule, TallyRule)  # others are combinations of examples
     for c in sorted(np.flatnonzero(mix).tolist(), key=lambda c: -mix[c]):
         mine = record.of_each_vector.get(c, np.zeros(0, dtype=np.int64))
         scores = np.cumsum(record.coefficient[mine] * values[record.slot[mine]])
-        credits = RULES[form.rule].credits(scores[:, None], record.lengths[mine], form.normalized)
-        if credits is None:
-            return ()
-        out.append(Course(c, float(mix[c]), record.time[mine], record.survival[mine], credits[:, 0]))
+        lengths = record.lengths[mine].tolist()
+        shares = [rule.share(scores[[j]], length, form.normalized)[0] for j, length in enumerate(lengths)]
+        out.append(Course(c, float(mix[c]), record.time[mine], record.survival[mine], np.array(shares)))
     return tuple(out)

@@ -10,15 +10,12 @@ nowhere, a row with K(x, x) = 0 has kernel value 0 with every row; values are fl
 """
 
 from votron.kernels.base import KERNELS, MADE_OF_KERNELS, Kernel, RowLoop, Step, make_kernel, register_kernel
-from votron.kernels.composed import ComposedKernel
+from votron.kernels.composed import ComposedKernel, NormalizedKernel
 from votron.kernels.conjunction import ConjunctionKernel
-from votron.kernels.function import CallableKernel
 from votron.kernels.gaussian import GaussianKernel
-from votron.kernels.linear import LinearKernel
 from votron.kernels.mercer import MercerCheck, is_mercer
-from votron.kernels.normalized import NormalizedKernel
-from votron.kernels.polynomial import PolynomialKernel
-from votron.kernels.precomputed import PrecomputedKernel
+from votron.kernels.polynomial import LinearKernel, PolynomialKernel
+from votron.kernels.precomputed import CallableKernel, PrecomputedKernel
 
 __all__ = [
     "KERNELS",

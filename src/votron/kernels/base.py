@@ -14,22 +14,18 @@ import math
 import threading
 from collections.abc import Callable
 from numbers import Real
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from numba import cfunc
 
 from votron._loops import dual as _loops
-from votron._loops._llvm import ROW_LOOP
+from votron._loops._llvm import compiled_row_loop
 from votron._util.registry import Registry
 from votron._util.resources import chunks
 from votron._util.types import Array, Floats, Index, Rows, RowsLike
 from votron.errors import IndefiniteKernelError, NotRepresentableError, VotronError
 from votron.products import Products, Store, Traits, choose_products, describe
-
-if TYPE_CHECKING:
-    from votron.kernels.composed import ComposedKernel
 
 Term = Any
 """An operand of a formula: a number, an array, or a part of an expression to be exported."""
@@ -80,10 +76,7 @@ class RowLoop:
         """The address of the compiled code."""
         with self._lock:  # the code is there as long as what was compiled is held: it must not be made twice
             if self._compiled is None:
-                try:
-                    self._compiled = cfunc(ROW_LOOP, cache=True, error_model="numpy")(self._function)
-                except RuntimeError:  # nowhere to keep it
-                    self._compiled = cfunc(ROW_LOOP, error_model="numpy")(self._function)
+                self._compiled = compiled_row_loop(self._function)
             return int(self._compiled.address)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -150,8 +143,6 @@ class Kernel:
     unit_length: ClassVar[bool] = False
     """Whether K(x, x) is the same for every x except those of length 0."""
 
-    # -- what it is ---------------------------------------------------------------------------------------------------
-
     @classmethod
     def parameters(cls) -> tuple[str, ...]:
         """Return the names of its parameters; estimators pass those that they share."""
@@ -172,8 +163,6 @@ class Kernel:
     def innermost(self) -> Kernel:
         """The innermost of composed kernels, or the kernel itself."""
         return self
-
-    # -- values -------------------------------------------------------------------------------------------------------
 
     def __call__(self, X: RowsLike, Y: RowsLike = None) -> Floats:
         """Return the kernel values of each row of X with each row of Y (X itself by default)."""
@@ -230,11 +219,9 @@ class Kernel:
 
     def traits(self, X: Rows) -> Traits:
         """Return the traits of X that decide the arithmetic."""
-        return (
-            describe(X)
-            if self.reads_features
-            else Traits(False, 0.0, 0.0, 1.0, False, np.dtype(np.float64), X.shape[1])
-        )
+        if not self.reads_features:
+            return Traits(False, 0.0, 0.0, 1.0, False, np.dtype(np.float64), X.shape[1])
+        return describe(X)
 
     def products(self, traits: Traits) -> Products:
         """Return the arithmetic for this kernel's dot products on such data."""
@@ -284,7 +271,7 @@ class Kernel:
         with np.errstate(over="ignore"):
             return float(self.diagonal(np.array([largest_square]))[0])
 
-    def of(self, inner: Kernel) -> ComposedKernel:
+    def of(self, inner: Kernel) -> Kernel:
         """Return this kernel over the feature space of another: x·z becomes ``inner``'s K(x, z)."""
         from votron.kernels.composed import ComposedKernel
 
@@ -350,8 +337,6 @@ def check_number(kernel: Kernel, name: str, least: float = -math.inf) -> None:
             parameter=name,
         )
 
-
-# -- by name -----------------------------------------------------------------------------------------------------------
 
 MADE_OF_KERNELS: dict[str, type[Kernel]] = {}
 """Kernels that are made of other kernels, by name; `votron.kernels` fills it."""
@@ -430,8 +415,8 @@ def make_kernel(
     >>> make_kernel("rbf")
     GaussianKernel(gamma=1.0, coef0=1.0)
     """
-    from votron.kernels.function import CallableKernel
-    from votron.kernels.normalized import NormalizedKernel
+    from votron.kernels.composed import NormalizedKernel
+    from votron.kernels.precomputed import CallableKernel
 
     made: Kernel
     if isinstance(kernel, Kernel):

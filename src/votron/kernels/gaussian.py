@@ -52,7 +52,6 @@ class GaussianKernel(Kernel):
     unit_length: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        """Refuse what is no kernel."""
         check_number(self, "gamma", least=0.0)
         check_number(self, "coef0", least=0.0)
         if self.arithmetic not in ("float64", "float32"):

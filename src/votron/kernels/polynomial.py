@@ -1,4 +1,4 @@
-"""The polynomial kernel."""
+"""The linear and the polynomial kernel."""
 
 from __future__ import annotations
 
@@ -10,7 +10,27 @@ import numpy as np
 
 from votron._util.types import Array, Floats
 from votron.errors import VotronError
-from votron.kernels.base import Kernel, RowLoop, Step, Term, check_number
+from votron.kernels.base import Kernel, RowLoop, Step, Term, ValueKernel, check_number
+
+
+@dataclass(frozen=True)
+class LinearKernel(ValueKernel):
+    """K(x, z) = x·z.
+
+    Examples
+    --------
+    >>> LinearKernel()([[1.0, 2.0]], [[3.0, 4.0]])
+    array([[11.]])
+    """
+
+    name: ClassVar[str] = "linear"
+    words: ClassVar[str] = "x·z"
+
+    def formula(self, xz: Term, xx: Term, zz: Term) -> Term:
+        return xz
+
+    def affine(self) -> tuple[float, float]:
+        return 1.0, 0.0
 
 
 @dataclass(frozen=True)
@@ -43,7 +63,6 @@ class PolynomialKernel(Kernel):
     n_terms: ClassVar[int] = 0
 
     def __post_init__(self) -> None:
-        """Refuse degrees below 1."""
         degree: Any = self.degree
         if isinstance(degree, bool) or not isinstance(degree, Integral) or not 1 <= int(degree) < 2**31:
             raise VotronError(

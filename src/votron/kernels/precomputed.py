@@ -1,17 +1,18 @@
-"""The kernel whose values are the data, and the check that they are a kernel's."""
+"""Kernels given as values: a matrix, with the check that it is a kernel's, and Python functions."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from votron._util.resources import chunks
-from votron._util.types import Array, Floats, RowsLike
+from votron._util.types import Array, Floats, Rows, RowsLike
 from votron.errors import IndefiniteKernelError, VotronError
 from votron.kernels.base import ValueKernel, as_rows
-from votron.products import GramProducts, Products, Traits
+from votron.products import CallableProducts, GramProducts, Products, Traits
 
 SLACK = 1e-5
 """Relative error that a precomputed matrix may have, in symmetry and positivity: it may be of float32 numbers."""
@@ -39,6 +40,35 @@ class PrecomputedKernel(ValueKernel):
         return GramProducts()
 
 
+@dataclass(frozen=True)
+class CallableKernel(ValueKernel):
+    """Any function ``f(A, B)`` that returns the matrix of kernel values of the rows of A and of B.
+
+    The rows come to it as float32 or float64, dense or CSR.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> kernel = CallableKernel(lambda A, B: np.minimum(A[:, None, :], B[None, :, :]).sum(axis=2))
+    >>> kernel(np.array([[1.0, 5.0]]), np.array([[2.0, 3.0]]))
+    array([[4.]])
+    """
+
+    function: Callable[[Rows, Rows], Any]
+    words: ClassVar[str] = "any Python function of two matrices"
+    reads_features: ClassVar[bool] = False
+
+    def __repr__(self) -> str:
+        return f"CallableKernel({self._name})"
+
+    @property
+    def _name(self) -> str:
+        return getattr(self.function, "__name__", type(self.function).__name__)
+
+    def products(self, traits: Traits) -> Products:
+        return CallableProducts(self.function, self._name)
+
+
 def check_gram(K: Array) -> None:
     """Refuse a matrix that is plainly no kernel's: not square or symmetric, a negative diagonal or 2×2 minor.
 
@@ -56,33 +86,25 @@ def check_gram(K: Array) -> None:
             "Negative values in data: with kernel='precomputed' the diagonal of X must not be negative, "
             f"since K(x, x) is a squared length. Got {diagonal[i]:g} at row {i} instead."
         )
+    whole = K.dtype.kind in "iub"
     for part in chunks(len(K), 512):
-        rows = K[part].astype(np.float64)
-        _check_symmetric(rows, K[:, part].T, part.start)
-        _check_minors(rows, diagonal, part.start, whole=K.dtype.kind in "iub")
-
-
-def _check_symmetric(rows: Floats, columns: Array, start: int) -> None:
-    gap = np.abs(rows - columns)
-    if gap.max(initial=0.0) > SLACK * np.abs(rows).max(initial=0.0):
-        i, j = map(int, np.unravel_index(int(np.argmax(gap)), gap.shape))
-        raise VotronError(
-            "With kernel='precomputed' X must be a symmetric matrix. "
-            f"Got X[{start + i}, {j}] = {rows[i, j]:g} and X[{j}, {start + i}] = {columns[i, j]:g} instead."
-        )
-
-
-def _check_minors(rows: Floats, diagonal: Floats, start: int, *, whole: bool) -> None:
-    mine = diagonal[start : start + len(rows)]
-    with np.errstate(over="ignore"):  # the engine refuses such values, in words
-        if whole:
-            limit = np.multiply.outer(mine + 1, diagonal + 1) - 0.5  # the exact values were below this
-        else:
-            limit = np.multiply.outer(mine, diagonal) * (1 + SLACK) ** 2 + (1e-8 * diagonal.max()) ** 2
-        bad = np.argwhere(rows**2 > limit)
-    if len(bad):
-        i, j = map(int, bad[0])
-        raise IndefiniteKernelError(
-            f"With kernel='precomputed' X must be positive semi-definite, so X[{start + i}, {j}]² must not exceed "
-            f"X[{start + i}, {start + i}] X[{j}, {j}] = {mine[i]:g} · {diagonal[j]:g}. Got {rows[i, j]:g}² instead."
-        )
+        rows, start, mine = K[part].astype(np.float64), part.start, diagonal[part]
+        gap = np.abs(rows - K[:, part].T)
+        if gap.max(initial=0.0) > SLACK * np.abs(rows).max(initial=0.0):
+            i, j = map(int, np.unravel_index(int(np.argmax(gap)), gap.shape))
+            raise VotronError(
+                "With kernel='precomputed' X must be a symmetric matrix. "
+                f"Got X[{start + i}, {j}] = {rows[i, j]:g} and X[{j}, {start + i}] = {K[j, start + i]:g} instead."
+            )
+        with np.errstate(over="ignore"):  # the engine refuses such values, in words
+            if whole:
+                limit = np.multiply.outer(mine + 1, diagonal + 1) - 0.5  # the exact values were below this
+            else:
+                limit = np.multiply.outer(mine, diagonal) * (1 + SLACK) ** 2 + (1e-8 * diagonal.max()) ** 2
+            bad = np.argwhere(rows**2 > limit)
+        if len(bad):
+            i, j = map(int, bad[0])
+            raise IndefiniteKernelError(
+                f"With kernel='precomputed' X must be positive semi-definite, so X[{start + i}, {j}]² must not exceed "
+                f"X[{start + i}, {start + i}] X[{j}, {j}] = {mine[i]:g} · {diagonal[j]:g}. Got {rows[i, j]:g}² instead."
+            )

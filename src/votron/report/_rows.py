@@ -11,6 +11,7 @@ from votron._util.text import counted, on_one_line, percent, shortened
 from votron._util.types import Array, Params, RowsLike
 from votron.plots.batches import PredictedRow
 from votron.report.findings import Findings
+from votron.tables import unseen_sentences
 
 _SHOWN_COLUMNS, _SHOWN_CLASSES, _SHOWN_WRONG = 20, 12, 25
 _LONGEST_CELL = 120
@@ -26,7 +27,7 @@ def data(found: Findings) -> Params:
         sentences.append(f"For the classifier a row is {counted(int(n), 'feature')}.")
     return {
         "sentences": [*sentences, _classes(found)],
-        "unseen": found.unseen.sentences(),
+        "unseen": unseen_sentences(found.unseen),
         "columns": [column.cells() for column in columns[:_SHOWN_COLUMNS]],
         "more_columns": len(columns) > _SHOWN_COLUMNS,
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,7 +23,7 @@ from votron.plots.predictions import row_margins
 from votron.plots.training import RulesOverTime, has_moments
 from votron.report._description import Description
 from votron.rules.base import rules_that_differ
-from votron.tables import Unseen, encoder_of
+from votron.tables import encoder_of
 from votron.tables.date import DateColumn
 from votron.theory import Certificate
 
@@ -67,7 +68,8 @@ class Findings:
         self.rules: RulesOverTime | None = None
         if has_moments(self.classifier):
             self.rules = RulesOverTime(self.classifier, rules_that_differ(len(self.classes)))
-        self.encoder, self.unseen = encoder_of(model), Unseen()
+        self.encoder = encoder_of(model)
+        self.unseen: Counter[tuple[str, str]] = Counter()
         columns = [] if self.encoder is None else self.encoder.columns_
         dates = {each.name for each in columns if isinstance(each, DateColumn) and each.order == "year first"}
         self.description = Description(dates)

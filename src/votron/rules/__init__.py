@@ -21,9 +21,8 @@ row, so a row has one answer, alone or among others. Reference: Freund & Schapir
 for the pocket, Littlestone (1989) for the held-out part.
 """
 
-from votron.rules import standard as _standard  # noqa: F401  # registers its rules
 from votron.rules.base import RULES, DrawnRule, MomentRule, Rule, TallyRule, register_rule
-from votron.rules.vectors import HoldoutCurve, RuleSet, Vectors
+from votron.rules.vectors import HoldoutCurve, Vectors
 
 __all__ = [
     "RULES",
@@ -31,11 +30,10 @@ __all__ = [
     "HoldoutCurve",
     "MomentRule",
     "Rule",
-    "RuleSet",
     "TallyRule",
     "Vectors",
     "register_rule",
 ]
 
-for _cls in (DrawnRule, HoldoutCurve, MomentRule, Rule, RuleSet, TallyRule, Vectors):
+for _cls in (DrawnRule, HoldoutCurve, MomentRule, Rule, TallyRule, Vectors):
     _cls.__module__ = __name__  # where pickles and other files of theirs find them, whatever module they are written in

@@ -1,12 +1,7 @@
-"""The base classes of prediction rules, and the rules by name.
+"""Prediction rules: their base classes, the rules of the literature, and all of them by name.
 
-A rule derives from one of
-
-* `TallyRule`: each vector adds its share for every step that it survived,
-* `MomentRule`: one vector a class predicts, the one alive at a time that the rule names,
-* `DrawnRule`: the same, but with a time of its own for each row,
-
-and is registered by `votron.rules.register_rule`.
+References: Freund & Schapire (1999), section 5, for vote, average, last and random; Gallant (1986) for the pocket,
+Littlestone (1989) for the held-out part.
 """
 
 from __future__ import annotations
@@ -18,13 +13,14 @@ import numpy as np
 
 from votron._util.registry import Registry, objects_of
 from votron._util.types import Floats, Index
+from votron.errors import VotronError
 
 if TYPE_CHECKING:
     from votron.rules.vectors import Vectors
 
 
-class Account(NamedTuple):
-    """The coefficients by which training examples make up a score, Σ_j coefficient_j K(x_j, x) / divisor."""
+class Combination(NamedTuple):
+    """A score as a combination of training examples, Σ_j coefficient_j K(x_j, x) / divisor."""
 
     coefficients: Floats
     divisor: Floats
@@ -72,23 +68,15 @@ class Rule:
         """Return coefficients of the support rows, and what to divide scores by; None unless it is ``one_vector``."""
         return None
 
-    def account(self, vectors: Vectors, normalized: bool, uniform: float) -> Account:
+    def combination(self, vectors: Vectors, normalized: bool, uniform: float) -> Combination:
         """Return how examples make up the score of a row, whose content gives ``uniform`` in [0, 1).
 
         By default the rule's own coefficients; where it has none, those of the mean of all vectors.
         """
         found = self.expansion(vectors, normalized)
         if found is not None:
-            return Account(*found, self.words, exact=True)
-        words = "the mean of the vectors' scores"
-        return Account(*mean_expansion(vectors, normalized), words, exact=False)
-
-    def credits(self, scores: Floats, lengths: Floats, normalized: bool) -> Floats | None:
-        """Return what each vector adds for a step that it survives, or None if the rule does not score so.
-
-        ``scores`` are those of each vector (first axis) of some rows, ``lengths`` the lengths of the vectors.
-        """
-        return None
+            return Combination(*found, self.words, exact=True)
+        return Combination(*mean_expansion(vectors, normalized), "the mean of the vectors' scores", exact=False)
 
 
 class TallyRule(Rule, ABC):
@@ -108,12 +96,6 @@ class TallyRule(Rule, ABC):
     def share(self, scores: Floats, length: float, normalized: bool) -> Floats:
         """Return what a vector of this length adds for one step, from its scores of some rows."""
 
-    def credits(self, scores: Floats, lengths: Floats, normalized: bool) -> Floats | None:
-        out = np.empty_like(scores)
-        for j, length in enumerate(lengths.tolist()):
-            out[j] = self.share(scores[j], length, normalized)
-        return out
-
 
 class MomentRule(Rule, ABC):
     """A rule by which one vector a class predicts: the one alive at a time.
@@ -132,7 +114,6 @@ class MomentRule(Rule, ABC):
         """Return the time of each class's vector, given training up to a time; 0 is before the first mistake."""
 
     def expansion(self, vectors: Vectors, normalized: bool) -> tuple[Floats, Floats] | None:
-        # without weights whole numbers, so that scores of 0 stay 0
         return expansion_at(vectors, self.times(vectors, vectors.record.n_steps), normalized)
 
 
@@ -153,16 +134,18 @@ class DrawnRule(Rule, ABC):
     def times(self, uniform: Floats, until: int) -> Index:
         """Return a time from 0 to ``until`` for each row, from a number in [0, 1) that its content gives."""
 
-    def account(self, vectors: Vectors, normalized: bool, uniform: float) -> Account:
+    def combination(self, vectors: Vectors, normalized: bool, uniform: float) -> Combination:
         record = vectors.record
         time = int(self.times(np.array([uniform]), record.n_steps)[0])
         found = expansion_at(vectors, np.full(record.n_vectors, time), normalized)
-        words = f"{self.words}: here after example {time:,} of {record.n_steps:,}"
-        return Account(*found, words, exact=True)
+        return Combination(*found, f"{self.words}: here after example {time:,} of {record.n_steps:,}", exact=True)
 
 
 def expansion_at(vectors: Vectors, times: Index, normalized: bool) -> tuple[Floats, Floats]:
-    """Return the vectors alive at times, one a class, as coefficients of the support rows, and what to divide by."""
+    """Return the vectors alive at times, one a class, as coefficients of the support rows, and what to divide by.
+
+    Without weights they are whole numbers, so that scores of 0 stay 0.
+    """
     record = vectors.record
     out, divisor = np.zeros((record.n_vectors, len(record.support))), np.ones(record.n_vectors)
     kept = record.time <= times[record.vector]
@@ -187,20 +170,10 @@ def mean_expansion(vectors: Vectors, normalized: bool) -> tuple[Floats, Floats]:
     return out, np.ones(record.n_vectors) * max(1, record.n_steps)
 
 
-# -- by name -----------------------------------------------------------------------------------------------------------
-
 RULES: Registry[Rule] = Registry("rule", "votron.rules", objects_of("rule", TallyRule, MomentRule, DrawnRule))
 """The prediction rules, by name."""
 
 RuleClass = TypeVar("RuleClass", bound=type[Rule])
-
-
-def rules_that_differ(n_classes: int) -> list[tuple[str, bool]]:
-    """Return the rules that differ, and whether vectors are normalised, which changes nothing for a vote."""
-    n_vectors = 1 if n_classes == 2 else n_classes
-    rules = {name: rule for name, rule in RULES.items() if not rule.needs_held_out}
-    normalised = [name for name, rule in rules.items() if rule.lengths_matter(n_vectors)]
-    return [*((name, False) for name in rules), *((name, True) for name in normalised)]
 
 
 def register_rule(cls: RuleClass) -> RuleClass:
@@ -227,3 +200,99 @@ def register_rule(cls: RuleClass) -> RuleClass:
     True
     """
     return RULES.register(cls)
+
+
+def rules_that_differ(n_classes: int) -> list[tuple[str, bool]]:
+    """Return the rules that differ, and whether vectors are normalised, which changes nothing for a vote."""
+    n_vectors = 1 if n_classes == 2 else n_classes
+    rules = {name: rule for name, rule in RULES.items() if not rule.needs_held_out}
+    normalised = [name for name, rule in rules.items() if rule.lengths_matter(n_vectors)]
+    return [*((name, False) for name in rules), *((name, True) for name in normalised)]
+
+
+@register_rule
+class Vote(TallyRule):
+    name = "vote"
+    words = "the vectors vote with ±1, each as often as it survived"
+    compiled = ("votes", "votes")
+    needs_lengths = False
+
+    def share(self, scores: Floats, length: float, normalized: bool) -> Floats:
+        return np.where(scores >= 0, 1.0, -1.0)
+
+
+@register_rule
+class Average(TallyRule):
+    name = "average"
+    words = "the mean of the vectors' scores, each counted as often as it survived"
+    compiled = ("sums", "unit_sums")
+    one_vector = True
+
+    def share(self, scores: Floats, length: float, normalized: bool) -> Floats:
+        if not normalized:
+            return scores
+        return scores / length if length > 0 else np.zeros_like(scores)
+
+    def predictor(self, training: str, normalized: bool) -> str:
+        return "average of unit vectors" if normalized else "average"
+
+    def lengths_matter(self, n_vectors: int) -> bool:
+        return True
+
+    def expansion(self, vectors: Vectors, normalized: bool) -> tuple[Floats, Floats] | None:
+        return mean_expansion(vectors, normalized)
+
+
+@register_rule
+class Last(MomentRule):
+    name = "last"
+    words = "the last vector"
+    unsteady = True
+
+    def predictor(self, training: str, normalized: bool) -> str:
+        return "last vector"
+
+    def times(self, vectors: Vectors, until: int) -> Index:
+        return np.full(vectors.record.n_vectors, until, dtype=np.int64)
+
+
+@register_rule
+class Random(DrawnRule):
+    name = "random"
+    words = "for each row one moment of training, drawn at random"
+
+    def predictor(self, training: str, normalized: bool) -> str:
+        return f"random vector of {training}"
+
+    def times(self, uniform: Floats, until: int) -> Index:
+        return np.floor((until + 1.0) * uniform).astype(np.int64)
+
+
+@register_rule
+class Pocket(MomentRule):
+    name = "pocket"
+    words = "the vector that survived longest"
+
+    def predictor(self, training: str, normalized: bool) -> str:
+        return "longest-lived vector"
+
+    def times(self, vectors: Vectors, until: int) -> Index:
+        return vectors.record.until(until).pocket()
+
+
+@register_rule
+class Holdout(MomentRule):
+    name = "holdout"
+    words = "the moment with the fewest errors on a held-out part"
+    needs_held_out = True
+
+    def predictor(self, training: str, normalized: bool) -> str:
+        return "held-out choice"
+
+    def times(self, vectors: Vectors, until: int) -> Index:
+        if vectors.holdout is None:
+            raise VotronError(
+                "The rule 'holdout' needs held-out data: fit with rule='holdout', "
+                "or give X_val and y_val to with_rule('holdout', ...)."
+            )
+        return np.full(vectors.record.n_vectors, vectors.holdout.best(until), dtype=np.int64)

@@ -37,9 +37,9 @@ class Linear:
     support_rows = None
 
     def scores(self, rows: Rows, n_threads: int) -> Floats:
-        if self.boolean:
-            rows = binarized(rows, self.binarize)
-        return _divided(linear_scores(rows, self.coef, self.intercept), self.divisor)
+        rows = binarized(rows, self.binarize) if self.boolean else rows
+        scores = linear_scores(rows, self.coef, self.intercept)
+        return scores if self.divisor is None else scores / self.divisor
 
     def weights(self) -> tuple[Rows, Floats]:
         """Return the weights and what is added, divided already."""
@@ -61,25 +61,17 @@ def binarized(rows: Rows, threshold: float | None) -> Rows:
     return rows
 
 
-def _divided(scores: Floats, divisor: Floats | None) -> Floats:
-    return scores if divisor is None else scores / divisor
-
-
 def linear_scores(rows: Rows, coef: Rows, intercept: Floats) -> Floats:
     """Return ``rows @ coef.T + intercept`` in float64, whatever the type of the rows."""
     whole = sp.issparse(rows) or rows.dtype == np.float64
-    # Other types as float64, part by part: all of it might be too large.
-    parts = [slice(None)] if whole else chunks(rows.shape[0], rows_in_bytes(rows))
+    # as float64 part by part: all of it might be too large
+    parts = [rows] if whole else (rows[part].astype(np.float64) for part in chunks(len(rows), rows_in_bytes(rows)))
     with np.errstate(over="ignore", invalid="ignore"):
-        scores = [safe_sparse_dot(_float64(rows[part]), coef.T, dense_output=True) for part in parts]
+        scores = [safe_sparse_dot(part, coef.T, dense_output=True) for part in parts]
         total = np.asarray(np.concatenate(scores) + intercept)
     if not np.isfinite(total).all():
         raise NotRepresentableError("Scores exceed the largest float64 on these rows: scale the data down.")
     return total
-
-
-def _float64(rows: Rows) -> Rows:
-    return rows if sp.issparse(rows) else rows.astype(np.float64, copy=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,18 +93,17 @@ class Expansion:
             scores = expansion_scores(self.kernel, self.support_rows, self.support, self.dual_coef, rows, threads)
         if not np.isfinite(scores).all():
             raise too_large(self.kernel)
-        return _divided(scores, self.divisor)
+        return scores if self.divisor is None else scores / self.divisor
 
     def reduced(self) -> Linear | Expansion:
         """Return the weights, where the kernel is linear, or else the expansion without what counts nothing."""
-        kernel = self.kernel
-        if (affine := kernel.affine()) is not None:
+        if (affine := self.kernel.affine()) is not None:
             return Linear(*affine_weights(affine, self.support_rows, self.dual_coef), divisor=self.divisor)
         used = (self.dual_coef != 0).any(axis=0)
         if used.all():
             return self
         dual_coef = np.ascontiguousarray(self.dual_coef[:, used])
-        return Expansion(kernel, self.support_rows[used], self.support[used], dual_coef, self.divisor)
+        return Expansion(self.kernel, self.support_rows[used], self.support[used], dual_coef, self.divisor)
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,7 +139,7 @@ Form = Linear | Expansion | Sequence
 
 def form_of_vectors(vectors: Vectors, rule: str, normalized: bool) -> Form:
     """Return no more of the vectors of a training run than a rule needs."""
-    found = vectors.expansion(rule, normalized)
+    found = RULES[rule].expansion(vectors, normalized)
     if found is not None:
         return Expansion(vectors.kernel, vectors.support_rows, vectors.record.support, *found)
     lengths = vectors.record.norm2 if normalized and RULES[rule].needs_lengths else None

@@ -20,11 +20,10 @@ from votron.blocks import terms_of
 from votron.kernels import Kernel
 from votron.products import Products
 from votron.record import MistakeRecord, labels_of
-from votron.rules.scan import BlockScan, Choice, Plan, Ready, row_draws
+from votron.rules.scan import BlockScan, Choice, Plan, Ready, scans_of
 from votron.rules.vectors import Vectors
 
 LOOKS_PER_PASS = 4
-_ROWS_AT_ONCE = 256
 
 
 def moments_within(start: int, stop: int, n_examples: int) -> list[int]:
@@ -58,25 +57,20 @@ class HeldOutRows:
         """Count the rows that are predicted right at these moments, all later than those before."""
         products, own = self._arithmetic
         kept = products.keep(self.X, record.support)
-        vectors = Vectors(record, self.kernel, kept, self.seed)
-        plan = Plan(vectors, times, list(self.choices))
+        plan = Plan(Vectors(record, self.kernel, kept, self.seed), times, list(self.choices))
         store, squares = products.restore(kept, record.support)
         ready = Ready(self.kernel, products, store, self.kernel.terms(squares), self.rows, own)
         if self._scans and not (plan.keep or plan.draws):
             for scan in self._scans:
                 scan.go_on(record, plan, ready)
         else:
-            n = self.rows.shape[0]
-            drawn = row_draws(self.rows, self.seed) if plan.draws else np.zeros(n)
-            blocks = [np.arange(low, min(low + _ROWS_AT_ONCE, n)) for low in range(0, n, _ROWS_AT_ONCE)]
-            self._scans = [BlockScan(record, plan, ready, block, drawn[block]) for block in blocks]
+            self._scans = scans_of(record, plan, ready, self.seed)
         right = np.zeros((len(self._scans), len(times), len(self.choices)))
 
         def work(k: int) -> None:
             scan = self._scans[k]
             for i, time in enumerate(times):
                 scan.advance(time)
-                scan.check()
                 for j, choice in enumerate(self.choices):
                     hits = codes_of(scan.result(choice, i, time).T) == self.codes[scan.rows]
                     right[k, i, j] = counted(hits, None if self.weights is None else self.weights[scan.rows])
@@ -103,9 +97,8 @@ def counted(hits: NDArray[np.bool_], weights: Floats | None) -> float:
 
 def first_best(right: Sequence[Sequence[float]]) -> tuple[int, int]:
     """Return the first row of a table that has its largest number, and the first place in it that does."""
-    table = np.array(right)
-    i = int(table.max(axis=1).argmax())
-    return i, int(table[i].argmax())
+    i, j = np.unravel_index(np.argmax(right), np.shape(right))
+    return int(i), int(j)
 
 
 def codes_of(scores: Floats) -> NDArray[np.int64]:

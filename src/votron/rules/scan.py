@@ -30,6 +30,7 @@ Choice = tuple[str, bool]
 """A rule's name, and whether vectors are normalised."""
 DOTS_KEPT = 16 << 20
 """Bytes of dot products that one block of a scan may keep for supports that err again."""
+_ROWS_AT_ONCE = 256
 
 
 class Ready(NamedTuple):
@@ -52,7 +53,9 @@ class Plan:
         self.rules = {name: RULES[name] for name, _ in choices}
         self.dots_kept = DOTS_KEPT
         self.event_times = record.time[record.event_starts[:-1]]
-        self.tallies = [choice for choice in choices if isinstance(self.rules[choice[0]], TallyRule)]
+        self.tallies: dict[Choice, TallyRule] = {
+            choice: rule for choice in choices if isinstance(rule := self.rules[choice[0]], TallyRule)
+        }
         self.draws = [rule for rule in self.rules.values() if isinstance(rule, DrawnRule)]
         self.moments: dict[str, list[Index]] = {
             name: [rule.times(vectors, time) for time in times]
@@ -78,8 +81,6 @@ class BlockScan:
         self._block: KernelBlock | None = None
         self.kept: dict[tuple[int, int], tuple[Floats, float]] = {}
 
-    # -- beginning and end --------------------------------------------------------------------------------------------
-
     def _open(self) -> KernelBlock:
         """Take memory when the scan begins, not before."""
         if self._block is None:
@@ -103,22 +104,16 @@ class BlockScan:
         self.sums = {choice: np.zeros(shape) for choice in self.plan.tallies}
         compiled = dict.fromkeys(_loops.Tallies._fields, none)
         self._others: list[Choice] = []  # tallies of rules that have no compiled loop
-        for choice, total in self.sums.items():
-            names = self._tally(choice).compiled
-            if names is None:
+        for choice, rule in self.plan.tallies.items():
+            if rule.compiled is None:
                 self._others.append(choice)
-            elif len(compiled[names[choice[1]]]):
-                self.sums[choice] = compiled[names[choice[1]]]  # the same for vectors as they are and normalised
+            elif len(known := compiled[rule.compiled[choice[1]]]):
+                self.sums[choice] = known  # the same for vectors as they are and normalised
             else:
-                compiled[names[choice[1]]] = total
+                compiled[rule.compiled[choice[1]]] = self.sums[choice]
         self.tallies = _loops.Tallies(**compiled)
         self.room = np.empty((2, self.width))
         self._plan_captures()
-
-    def _tally(self, choice: Choice) -> TallyRule:
-        rule = self.plan.rules[choice[0]]
-        assert isinstance(rule, TallyRule)
-        return rule
 
     def _plan_captures(self) -> None:
         """Lay out the rules that draw: one (time, row) for each rule, moment and row, sorted by time."""
@@ -134,7 +129,6 @@ class BlockScan:
 
     def go_on(self, record: MistakeRecord, plan: Plan, ready: Ready) -> None:
         """Take a longer record of the same run and later moments, by rules that ask for no vector of the past."""
-        assert not plan.keep
         self.record, self.plan, self.ready = record, plan, ready
         if self._block is not None:
             self._block.cache.note(np.arange(ready.store.n))
@@ -144,7 +138,27 @@ class BlockScan:
         """Give the memory back."""
         self._block = None
 
-    # -- on the way ---------------------------------------------------------------------------------------------------
+    def advance(self, time: int) -> None:
+        """Carry the scores to this time, keeping what the plan asks for on the way."""
+        self._open()
+        stops = self.plan.stops
+        for stop in stops[(stops > self.reached) & (stops <= time)].tolist():
+            self._carry(int(np.searchsorted(self.plan.event_times, stop, side="right")))
+            for c in self.plan.keep.get(stop, ()):
+                self.kept[stop, c] = self.alive.scores[c].copy(), float(self.alive.length[c])
+        self.reached = time
+        self._check()
+
+    def _carry(self, last: int) -> None:
+        state = self.room, self.mistakes, self.alive, self.tallies, self.captures
+        for first, values in self._chunks(last):
+            n = len(values.source)
+            if not self._others:
+                _loops.scan(values, 0, n, first, *state)
+                continue
+            for k in range(n):  # shares are asked for in Python, when a vector dies
+                self._credit_others(first + k)
+                _loops.scan(values, k, 1, first + k, *state)
 
     def _chunks(self, last: int) -> Iterator[tuple[int, _loops.Pending]]:
         """Go up to event ``last``, chunk by chunk; yield where each begins, and the kernel values of its events."""
@@ -158,32 +172,6 @@ class BlockScan:
             yield first, values
             self.event = first + len(slots)
 
-    def advance(self, time: int) -> None:
-        """Carry the scores to this time, keeping what the plan asks for on the way."""
-        self._open()
-        stops = self.plan.stops
-        for stop in stops[(stops > self.reached) & (stops <= time)]:
-            self._carry(int(np.searchsorted(self.plan.event_times, stop, side="right")))
-            for c in self.plan.keep.get(int(stop), ()):
-                scores, length = self._of_now(c)
-                self.kept[int(stop), c] = scores.copy(), length
-        self.reached = time
-
-    def _of_now(self, c: int) -> tuple[Floats, float]:
-        """Return the scores of class c's vector that is alive, and its length."""
-        return self.alive.scores[c], float(self.alive.length[c])
-
-    def _carry(self, last: int) -> None:
-        state = self.room, self.mistakes, self.alive, self.tallies, self.captures
-        for first, values in self._chunks(last):
-            n = len(values.source)
-            if not self._others:
-                _loops.scan(values, 0, n, first, *state)
-                continue
-            for k in range(n):  # shares are asked for in Python, when a vector dies
-                self._credit_others(first + k)
-                _loops.scan(values, k, 1, first + k, *state)
-
     def _credit_others(self, event: int) -> None:
         r = self.record
         for j in range(r.event_starts[event], r.event_starts[event + 1]):
@@ -194,7 +182,8 @@ class BlockScan:
         """Add the shares of the vector of class c that is alive until now."""
         born, length, scores = self.alive
         if born[c] > 0:
-            total[c] += (now - born[c]) * self._tally(choice).share(scores[c], float(length[c]), choice[1])
+            share = self.plan.tallies[choice].share(scores[c], float(length[c]), choice[1])
+            total[c] += (now - born[c]) * share
 
     def count_errors(self, codes: NDArray[np.int32], errors: Index) -> None:
         """Add up, for each event, the rows that the vectors after it get wrong."""
@@ -202,43 +191,49 @@ class BlockScan:
             _loops.scan_errors(
                 values, first, self.room, self.mistakes, len(self.rows), codes, self.alive.scores, errors
             )
-        self.check()
+        self._check()
 
-    def check(self) -> None:
+    def _check(self) -> None:
         """Refuse rows whose scores do not fit a float64: what is too large once stays so."""
         if not np.isfinite(self.alive.scores[:, : len(self.rows)]).all():
             raise too_large(self.ready.kernel)
-
-    # -- results ------------------------------------------------------------------------------------------------------
 
     def result(self, choice: Choice, i: int, time: int) -> Floats:
         """Return the scores of one rule at the i-th moment, which is now; an array of shape (n_vectors, n_rows)."""
         name, normalized = choice
         rule, n = self.plan.rules[name], len(self.rows)
         if isinstance(rule, TallyRule):
-            return self._with_current(choice, time)[:, :n] / max(time, 1)
+            return self._tally_now(choice, time)[:, :n] / max(time, 1)
         if isinstance(rule, MomentRule):
-            chosen = self.plan.moments[name][i].tolist()
-            kept = [self._of_now(c) if at == time else self.kept[at, c] for c, at in enumerate(chosen)]
-            scores, lengths = np.stack([scores for scores, _ in kept]), np.array([length for _, length in kept])
-            return _scaled(scores, lengths, normalized)[:, :n]
+            now = zip(self.alive.scores, self.alive.length.tolist(), strict=True)
+            chosen = zip(self.plan.moments[name][i].tolist(), now, strict=True)
+            found = [alive if at == time else self.kept[at, c] for c, (at, alive) in enumerate(chosen)]
+            scores = np.stack([scores for scores, _ in found])[:, :n]
+            lengths = np.array([length for _, length in found])[:, None]
+            return scores / np.where(lengths > 0, lengths, np.inf) if normalized else scores
         _loops.capture(time + 1, self.alive, self.captures)
         at = (self.plan.draws.index(rule) * len(self.plan.times) + i) * n  # type: ignore[arg-type]
         captured: Floats = self.captures.unit_scores if normalized else self.captures.scores
         return captured[:, self.place[at : at + n]]
 
-    def _with_current(self, choice: Choice, time: int) -> Floats:
+    def _tally_now(self, choice: Choice, time: int) -> Floats:
         """Return a tally with the vectors that are still alive."""
         total = self.sums[choice].copy()
-        names = self._tally(choice).compiled
+        names = self.plan.tallies[choice].compiled
         if names is None:
-            for c in np.flatnonzero(self.alive.born).tolist():
+            for c in range(len(total)):
                 self._credit(choice, c, time + 1, total)
         else:
-            none = total[:0]
-            into = (total if name == names[choice[1]] else none for name in _loops.Tallies._fields)
+            into = (total if name == names[choice[1]] else total[:0] for name in _loops.Tallies._fields)
             _loops.credit_alive(time + 1, self.alive, _loops.Tallies(*into))
         return total
+
+
+def scans_of(record: MistakeRecord, plan: Plan, ready: Ready, seed: int) -> list[BlockScan]:
+    """Return the scans of all rows, block by block."""
+    uniform = row_draws(ready.X, seed) if plan.draws else np.empty(ready.X.shape[0])
+    blocks = [np.arange(part.start, part.stop) for part in chunks(ready.X.shape[0], _ROWS_AT_ONCE)]
+    return [BlockScan(record, plan, ready, rows, uniform[rows]) for rows in blocks]
 
 
 def row_draws(X: Rows, seed: int) -> Floats:
@@ -264,10 +259,3 @@ def too_large(kernel: Kernel) -> NotRepresentableError:
 
 def _mistakes_of(r: MistakeRecord) -> _loops.Mistakes:
     return _loops.Mistakes(r.event_starts, r.vector, r.coefficient, r.time, r.norm2)
-
-
-def _scaled(scores: Floats, length: Floats, normalized: bool) -> Floats:
-    if not normalized:
-        return scores
-    scale = np.where(length > 0, length, np.inf)
-    return np.asarray(scores / scale[:, None])

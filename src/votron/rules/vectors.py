@@ -6,7 +6,7 @@ import math
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,9 +18,8 @@ from votron.kernels import Kernel
 from votron.products import Traits
 from votron.record import MistakeRecord
 from votron.rules.base import RULES
-from votron.rules.scan import DOTS_KEPT, BlockScan, Choice, Plan, Ready, row_draws, too_large
+from votron.rules.scan import BlockScan, Choice, Plan, Ready, scans_of, too_large
 
-_ROWS_AT_ONCE = 256
 _DOTS_KEPT_IN_ALL = 512 << 20
 """Bytes of dot products that all blocks together may keep, when a scan stops at several moments."""
 
@@ -56,23 +55,8 @@ class HoldoutCurve:
         return int(self.times[k - 1]) if k else 0
 
 
-@dataclass(frozen=True, eq=False)
-class RuleSet:
-    """The scores of several rules at one moment.
-
-    Attributes
-    ----------
-    time : int
-        The moment, in examples presented.
-    scores : dict
-        For each (rule, normalised) the scores, an array of shape (n_rows, n_vectors).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> RuleSet(7, {("last", False): np.zeros((2, 1))}).scores["last", False].shape
-    (2, 1)
-    """
+class Stage(NamedTuple):
+    """The scores of each (rule, normalised) at one moment, arrays of shape (n_rows, n_vectors)."""
 
     time: int
     scores: dict[Choice, Floats]
@@ -131,28 +115,22 @@ class Vectors:
 
     def staged(
         self, X: Rows, times: Sequence[int], choices: Sequence[Choice], *, n_threads: int = 1
-    ) -> Iterator[RuleSet]:
+    ) -> Iterator[Stage]:
         """Yield the scores of the chosen rules at each of the times, in rising order, from one scan."""
-        return self._stages(X, Plan(self, sorted(int(t) for t in times), list(choices)), n_threads)
-
-    def _stages(self, X: Rows, plan: Plan, n_threads: int) -> Iterator[RuleSet]:
-        ready = self._ready(X)
-        blocks = (np.arange(low, min(low + _ROWS_AT_ONCE, X.shape[0])) for low in range(0, X.shape[0], _ROWS_AT_ONCE))
-        uniform = row_draws(X, self.seed) if plan.draws else np.empty(0)
-        scans = [BlockScan(self.record, plan, ready, rows, uniform[rows] if plan.draws else uniform) for rows in blocks]
+        plan = Plan(self, sorted(int(t) for t in times), list(choices))
+        scans = scans_of(self.record, plan, self._ready(X), self.seed)
         if len(plan.times) > 1:  # all blocks stay open from one moment to the next
-            plan.dots_kept = min(DOTS_KEPT, _DOTS_KEPT_IN_ALL // max(1, len(scans)))
+            plan.dots_kept = min(plan.dots_kept, _DOTS_KEPT_IN_ALL // max(1, len(scans)))
         with team(n_threads if len(scans) > 1 else 1) as threads:
-            for i, time in enumerate(plan.times):
-                yield self._moment(plan, scans, i, time, threads, X.shape[0])
+            for i in range(len(plan.times)):
+                yield self._moment(plan, scans, i, threads, X.shape[0])
 
-    def _moment(self, plan: Plan, scans: list[BlockScan], i: int, time: int, threads: Team, n_rows: int) -> RuleSet:
+    def _moment(self, plan: Plan, scans: list[BlockScan], i: int, threads: Team, n_rows: int) -> Stage:
         out = {choice: np.empty((n_rows, self.record.n_vectors)) for choice in plan.choices}
-        last = i == len(plan.times) - 1
+        time, last = plan.times[i], i == len(plan.times) - 1
 
         def work(scan: BlockScan) -> None:
             scan.advance(time)
-            scan.check()
             for choice in plan.choices:
                 out[choice][scan.rows] = scan.result(choice, i, time).T
             if last:
@@ -161,31 +139,24 @@ class Vectors:
         threads.each(scans, work)
         if not all(np.isfinite(scores).all() for scores in out.values()):
             raise too_large(self.kernel)
-        return RuleSet(time, out)
-
-    def expansion(self, rule: str, normalized: bool = False) -> tuple[Floats, Floats] | None:
-        """Return the rule's vectors as coefficients of the support rows, and divisors of the scores, or None."""
-        return RULES[rule].expansion(self, normalized)
+        return Stage(time, out)
 
     def holdout_curve(self, X: Rows, codes: Array, *, n_threads: int = 1) -> HoldoutCurve:
         """Return the errors over time on held-out rows, from one scan."""
         record = self.record
-        ready = self._ready(X)
-        n_events = len(record.event_starts) - 1
-        blocks = [np.arange(low, min(low + _ROWS_AT_ONCE, X.shape[0])) for low in range(0, X.shape[0], _ROWS_AT_ONCE)]
-        total = np.zeros(n_events, dtype=np.int64)
-        adding = threading.Lock()
-        plan = Plan(self, [], [])
-        with team(n_threads if len(blocks) > 1 else 1) as threads:
+        scans = scans_of(record, Plan(self, [], []), self._ready(X), self.seed)
+        codes, adding = np.asarray(codes, dtype=np.int32), threading.Lock()
+        total = np.zeros(len(record.event_starts) - 1, dtype=np.int64)
 
-            def work(k: int) -> None:
-                scan = BlockScan(record, plan, ready, blocks[k], np.empty(0))
-                errors = np.zeros(n_events, dtype=np.int64)
-                scan.count_errors(np.asarray(codes, dtype=np.int32)[blocks[k]], errors)
-                with adding:
-                    np.add(total, errors, out=total)
+        def work(scan: BlockScan) -> None:
+            errors = np.zeros_like(total)
+            scan.count_errors(codes[scan.rows], errors)
+            scan.close()
+            with adding:
+                np.add(total, errors, out=total)
 
-            threads.each(range(len(blocks)), work)
+        with team(n_threads if len(scans) > 1 else 1) as threads:
+            threads.each(scans, work)
         lows = np.flatnonzero(np.diff(np.minimum.accumulate(total), prepend=len(codes) + 1) < 0)
         return HoldoutCurve(record.time[record.event_starts[lows]], total[lows], len(codes))
 
@@ -205,20 +176,14 @@ class Vectors:
         return Ready(self.kernel, products, store, terms, X, terms_of(self.kernel, products, X))
 
 
-# -- what users ask for ------------------------------------------------------------------------------------------------
-
-
 def moments_of(record: MistakeRecord, n_epochs: float, at: Iterable[float] | None) -> list[float]:
     """Return moments of training in rising order, in epochs; by default the end of each epoch that was run."""
     m, n_steps = record.n_examples, record.n_steps
     if at is None:
-        at = [min(epoch, n_steps / m) for epoch in range(1, math.ceil(min(n_epochs, n_steps / m)) + 1)]
-    try:
-        moments = sorted(at, key=float)
-    except (TypeError, ValueError):
-        raise VotronError(f"The moments 'at' must be epochs, such as [0.1, 1, 2]. Got {at!r} instead.") from None
+        return [min(epoch, n_steps / m) for epoch in range(1, math.ceil(min(n_epochs, n_steps / m)) + 1)]
+    moments = sorted(at)
     for moment in moments:
-        if not (math.isfinite(moment) and 1 <= round(moment * m) <= n_steps):
+        if not 1 <= round(moment * m) <= n_steps:
             raise VotronError(
                 "The moments 'at' must lie within training, from its first example to its last, "
                 f"{n_steps / m:g} epochs of {m} examples. Got {moment!r} instead."

@@ -29,9 +29,9 @@ from votron.kernels.base import is_precomputed
 from votron.rules import RULES, HoldoutCurve, Vectors
 from votron.rules.forms import Expansion, Form, Linear, Sequence
 from votron.saving import parts
+from votron.saving.container import Tensors, plain
 from votron.saving.parts import Count, Fields, KernelState, Params, State, kernel_from, kernel_state
 from votron.saving.steps import Positive, put_names, set_names
-from votron.saving.tensors import Tensors, plain
 
 NotNegative = Annotated[float, msgspec.Meta(ge=0)]
 _ANY_ROW = 2**62
@@ -42,7 +42,7 @@ class Classifier(State, tag_field="class"):
     cls: ClassVar[type[VotronClassifier]]
     params: Params
     n_features: Positive
-    history: parts.strict(TrainingHistory) | None  # type: ignore[valid-type]
+    history: TrainingHistory | None
     slopes: dict[str, Annotated[float, msgspec.Meta(gt=0)]]
     """For probabilities, by rule."""
     validation: dict[Literal[_VALIDATION], list[float]]  # type: ignore[valid-type]
@@ -83,10 +83,9 @@ def classifier_from(state: AnyClassifier, tensors: Tensors) -> Estimator:
     model.classes_ = tensors.labels("classes")
     set_names(model, state.n_features, tensors)
     if state.history is not None:
-        found = msgspec.convert(state.history, TrainingHistory, from_attributes=True)
-        if found.chosen_rule not in (None, *RULES):
+        if state.history.chosen_rule not in (None, *RULES):
             raise ModelFileError("its history has a rule that is not known.")
-        model._set_history(dataclasses.replace(found, from_file=True))
+        model._set_history(dataclasses.replace(state.history, from_file=True))
     elif state.cls is not CompactClassifier:
         raise ModelFileError("its classifier has no history.")
     state.build(model, tensors)
@@ -108,6 +107,21 @@ class VectorsState(State):
     n_held_out: Count | None
     """Rows for the curve of held-out errors, if there is one."""
 
+    @staticmethod
+    def of(vectors: Vectors, tensors: Tensors) -> VectorsState:
+        record, curve = vectors.record, vectors.holdout
+        tensors.put("support_rows", vectors.support_rows)
+        parts.put_record(record, tensors.at("record"))
+        if curve is not None:
+            tensors.at("held_out").put_all(curve, "times", "errors")
+        return VectorsState(
+            kernel=kernel_state(vectors.kernel),
+            n_examples=int(record.n_examples),
+            n_steps=int(record.n_steps),
+            seed=int(vectors.seed),
+            n_held_out=None if curve is None else int(curve.n_examples),
+        )
+
     def build(self, tensors: Tensors, n: int, n_features: int, n_numbered: int) -> Vectors:
         kernel = kernel_from(self.kernel)
         limit = min(n_numbered, n_features) if is_precomputed(kernel) else n_numbered
@@ -122,28 +136,13 @@ class VectorsState(State):
         return Vectors(record, kernel, rows, self.seed, HoldoutCurve(times, errors, self.n_held_out))
 
 
-def _vectors_state(vectors: Vectors, tensors: Tensors) -> VectorsState:
-    record, curve = vectors.record, vectors.holdout
-    tensors.put("support_rows", vectors.support_rows)
-    parts.put_record(record, tensors.at("record"))
-    if curve is not None:
-        tensors.at("held_out").put_all(curve, "times", "errors")
-    return VectorsState(
-        kernel=kernel_state(vectors.kernel),
-        n_examples=int(record.n_examples),
-        n_steps=int(record.n_steps),
-        seed=int(vectors.seed),
-        n_held_out=None if curve is None else int(curve.n_examples),
-    )
-
-
 class Voted(Classifier, tag="VotedPerceptronClassifier"):
     cls: ClassVar[type[VotronClassifier]] = VotedPerceptronClassifier
     vectors: VectorsState
 
     @staticmethod
     def learnt(model: VotedPerceptronClassifier, tensors: Tensors) -> Fields:
-        return {"vectors": _vectors_state(model._vectors, tensors)}
+        return {"vectors": VectorsState.of(model._vectors, tensors)}
 
     def build(self, model: VotedPerceptronClassifier, tensors: Tensors) -> None:
         model._keep(self.vectors.build(tensors, model._n_vectors, self.n_features, model.history_.n_numbered))
@@ -151,6 +150,13 @@ class Voted(Classifier, tag="VotedPerceptronClassifier"):
 
 class ExpansionState(State, tag="expansion", tag_field="form"):
     kernel: KernelState
+
+    @staticmethod
+    def of(form: Expansion, tensors: Tensors) -> ExpansionState:
+        few = np.count_nonzero(form.dual_coef) < form.dual_coef.size / 2  # each class has its own support vectors
+        tensors.put_all(form, "support", "support_rows", *(["divisor"] if form.divisor is not None else []))
+        tensors.put("dual_coef", sp.csr_matrix(form.dual_coef) if few else form.dual_coef)
+        return ExpansionState(kernel=kernel_state(form.kernel))
 
     def build(self, tensors: Tensors, n: int, n_features: int, n_rows: int = _ANY_ROW) -> Expansion:
         kernel = kernel_from(self.kernel)
@@ -163,16 +169,6 @@ class ExpansionState(State, tag="expansion", tag_field="form"):
         return Expansion(kernel, rows, support, coefficients, parts.divisor_from(tensors, n))
 
 
-def _expansion_state(form: Expansion, tensors: Tensors) -> ExpansionState:
-    few = np.count_nonzero(form.dual_coef) < form.dual_coef.size / 2  # each class has its own support vectors
-    tensors.put("support", form.support)
-    tensors.put("support_rows", form.support_rows)
-    tensors.put("dual_coef", sp.csr_matrix(form.dual_coef) if few else form.dual_coef)
-    if form.divisor is not None:
-        tensors.put("divisor", form.divisor)
-    return ExpansionState(kernel=kernel_state(form.kernel))
-
-
 class KernelAdatron(Classifier, tag="KernelAdatronClassifier"):
     cls: ClassVar[type[VotronClassifier]] = KernelAdatronClassifier
     expansion: ExpansionState
@@ -181,7 +177,7 @@ class KernelAdatron(Classifier, tag="KernelAdatronClassifier"):
     def learnt(model: KernelAdatronClassifier, tensors: Tensors) -> Fields:
         tensors.put_all(model, "n_support_", "norm_", "margin_", "best_margin_")
         tensors.put("separable", np.array([-1 if each is None else each for each in model.separable_], dtype=np.int8))
-        return {"expansion": _expansion_state(model._expansion(), tensors)}
+        return {"expansion": ExpansionState.of(model._expansion(), tensors)}
 
     def build(self, model: KernelAdatronClassifier, tensors: Tensors) -> None:
         n = model._n_vectors
@@ -338,8 +334,8 @@ def _form_state(form: Form, tensors: Tensors) -> LinearState | ExpansionState | 
         tensors.put_all(form, "coef", "intercept", *(["divisor"] if form.divisor is not None else []))
         return LinearState(boolean=form.boolean, binarize=None if form.binarize is None else float(form.binarize))
     if isinstance(form, Expansion):
-        return _expansion_state(form, tensors)
-    return SequenceState(vectors=_vectors_state(form.vectors, tensors), rule=form.rule, normalized=form.normalized)
+        return ExpansionState.of(form, tensors)
+    return SequenceState(vectors=VectorsState.of(form.vectors, tensors), rule=form.rule, normalized=form.normalized)
 
 
 AnyClassifier = Voted | KernelAdatron | Averaged | Winnow | NaiveBayes | Compact

@@ -23,10 +23,9 @@ from votron.errors import ModelFileError, VotronError
 from votron.estimators.base import VotronClassifier
 from votron.estimators.pipelines import ClassifierPipeline
 from votron.saving.classifiers import AnyClassifier, classifier_from, classifier_state
-from votron.saving.container import Content, Source, called, decoded, packed, read_content
-from votron.saving.parts import State, strict
+from votron.saving.container import Content, Source, Tensors, called, decoded, packed, plain, read_content
+from votron.saving.parts import State
 from votron.saving.steps import Named, named_states
-from votron.saving.tensors import Tensors, plain
 from votron.theory import Certificate
 
 FORMAT = 1
@@ -46,7 +45,7 @@ class Stored(State):
     last: str | None
     """The classifier's name in a pipeline; None without one."""
     provenance: Params
-    certificate: strict(Certificate) | None  # type: ignore[valid-type]
+    certificate: Certificate | None
 
 
 def save(
@@ -235,6 +234,4 @@ def read_manifest(path: Source) -> Manifest:
 def _manifest_of(content: Content, name: str) -> Manifest:
     with _naming(name):
         stored = _stored(content)
-        found = stored.certificate
-        certificate = None if found is None else msgspec.convert(found, Certificate, from_attributes=True)
-    return Manifest(stored.votron, stored.provenance, certificate, content.sha256, content.n_bytes)
+    return Manifest(stored.votron, stored.provenance, stored.certificate, content.sha256, content.n_bytes)

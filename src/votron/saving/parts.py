@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-import types
-import typing
 from collections.abc import Sequence
 from typing import Annotated, Any
 
@@ -18,7 +16,7 @@ from votron.kernels import Kernel
 from votron.kernels.base import KERNELS, MADE_OF_KERNELS, is_precomputed
 from votron.record import MistakeRecord
 from votron.rules import RULES
-from votron.saving.tensors import WIDEST, Scalar, Tensors, plain
+from votron.saving.container import WIDEST, Scalar, Tensors, plain
 
 Fields = dict[str, Any]
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**62)]
@@ -34,18 +32,6 @@ def refused(what: str) -> ModelFileError:
     return ModelFileError(
         f"{what} cannot be saved in a model file; skops.io saves pipelines of any steps (docs/interoperability.md)."
     )
-
-
-def strict(hint: Any) -> Any:
-    """Return a type with structs that forbid other fields in place of dataclasses."""
-    if dataclasses.is_dataclass(hint) and isinstance(hint, type):
-        hints = typing.get_type_hints(hint, include_extras=True)
-        fields = [(each.name, strict(hints[each.name])) for each in dataclasses.fields(hint)]
-        return msgspec.defstruct(hint.__name__, fields, bases=(State,), kw_only=True)
-    origin, args = typing.get_origin(hint), tuple(map(strict, typing.get_args(hint)))
-    if origin is types.UnionType:
-        return typing.Union[args]  # noqa: UP007  # of types that are known when this runs
-    return origin[args] if origin in (tuple, list, dict) else hint
 
 
 def is_a(value: object, kind: type) -> bool:

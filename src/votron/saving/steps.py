@@ -18,8 +18,8 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, Normalizer, Robust
 
 from votron._util.types import Estimator
 from votron.errors import ModelFileError
+from votron.saving.container import WIDEST, Scalar, Tensors, objects, plain
 from votron.saving.parts import Params, State, is_a, params_from, params_state, refused
-from votron.saving.tensors import WIDEST, Scalar, Tensors, objects, plain
 from votron.tables import Column, TableEncoder
 from votron.tables.encoder import KINDS
 

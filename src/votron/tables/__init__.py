@@ -1,7 +1,6 @@
 """Tables of mixed columns as vectors of numbers."""
 
-from votron.tables.base import Column
-from votron.tables.encoder import TableEncoder, encoder_of, tabular_encoder
-from votron.tables.unseen import Unseen
+from votron.tables.column import Column
+from votron.tables.encoder import TableEncoder, encoder_of, tabular_encoder, unseen_sentences
 
-__all__ = ["Column", "TableEncoder", "Unseen", "encoder_of", "tabular_encoder"]
+__all__ = ["Column", "TableEncoder", "encoder_of", "tabular_encoder", "unseen_sentences"]

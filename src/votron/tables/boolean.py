@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 
 from votron._util.types import Floats, Series
+from votron.tables.column import Survey, refusal
 from votron.tables.number import NumberColumn, filling
-from votron.tables.survey import Survey, refusal
 
 if TYPE_CHECKING:
     from votron.tables.encoder import TableEncoder
@@ -24,15 +24,13 @@ class BooleanColumn(NumberColumn):
     @classmethod
     def recognise(cls, survey: Survey, encoder: TableEncoder) -> Self | None:
         """Accept booleans."""
-        if survey.kind != "boolean" or survey.as_values:
+        if survey.kind != "boolean":
             return None
         fill, _ = filling(survey, encoder.missing)
-        indicator = bool(encoder.add_indicator and survey.n_missing)
-        return cls(survey.name, indicator, decimal="", center=0.0, scale=1.0, squash=False, fill=fill)
+        return cls(survey.name, decimal="", center=0.0, scale=1.0, squash=False, fill=fill)
 
-    def numbers(self, column: Series) -> Floats:
-        """Return 1 and 0, NaN where a value is missing."""
-        found = super().numbers(column)
+    def read(self, column: Series) -> Floats:
+        found = super().read(column)
         if not ((found == 0) | (found == 1) | np.isnan(found)).all():
             raise refusal(column, self.name, "True and False, or 1 and 0, as in training")
         return found

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from numbers import Integral
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,44 +21,34 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from votron._util.frames import columns_of, is_frame
-from votron._util.text import counted, did_you_mean, first_of, nearest
-from votron._util.types import Frame, Rows, Series
+from votron._util.text import counted, did_you_mean, first_of, nearest, shortened
+from votron._util.types import Frame, Labels, Rows, Series
 from votron.errors import DataError, VotronError
 from votron.tables import date, number, text
-from votron.tables.base import Column
 from votron.tables.boolean import BooleanColumn
-from votron.tables.category import CategoryColumn, SpeltColumn, check_has_values
+from votron.tables.category import CategoryColumn, SpeltColumn
+from votron.tables.column import Column, Survey
 from votron.tables.date import DateColumn
 from votron.tables.number import NumberColumn
-from votron.tables.survey import Survey
 from votron.tables.text import TextColumn
-from votron.tables.unseen import Unseen
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from votron._util.types import Labels
 
 KINDS: list[type[Column]] = [TextColumn, BooleanColumn, NumberColumn, DateColumn, CategoryColumn, SpeltColumn]
 """The kinds of columns. The first that accepts a column gets it."""
 MISSING = ("refuse", "drop", "keep", *number.FILLINGS)
+_ROLES = ("discrete", "probabilities", "text")
+"""Parameters that list columns."""
 _SPARSE_BELOW = 0.3
 """Share of nonzero features below which the output is sparse."""
-_MOST_NAMED = 8
+_MOST_NAMED, _MOST_UNSEEN = 8, 5
 _COHEN = {"numeric": "keep", "missing": "keep", "max_categories": None, "rare": 1}
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """Encode the rows of a table as vectors, each column by its kind.
 
-    - Numbers are scaled. So are numbers written as text, such as ``$1,234.50``, ``6.1%`` or ``1.234,50 €``; the decimal
-      mark is inferred from the column.
-    - Categories are one-hot encoded, and rare ones share a feature. A column with more than ``max_categories`` of them
-      becomes counts of character trigrams.
-    - Booleans become 1 and 0.
-    - Dates, also as text in any consistent order, become days since the first date, and sine and cosine of the day of
-      the year, the weekday and the hour.
-    - Columns listed in ``text`` become one feature per word.
+    Numbers are scaled, also those written as text, such as ``$1,234.50`` or ``1.234,50 €``. Categories are one-hot
+    encoded; many of them become counts of character trigrams. Dates, also as text in any consistent order, become days
+    since the first date, and sine and cosine of the day of the year, the weekday and the hour.
 
     Parameters
     ----------
@@ -95,10 +86,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sc
     ----------
     columns_ : list of Column
         The fitted columns.
-    feature_names_in_ : array of str
-        The names of the columns.
-    n_features_in_ : int
-        The number of columns.
     remarks_ : list of str
         Sentences on how columns were interpreted.
     sparse_ : bool
@@ -167,91 +154,64 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sc
         self.max_categories = max_categories
         self.rare = rare
 
-    def fit(self, X: Frame, y: Labels | None = None) -> Self:
-        """Recognise and fit the columns of a frame.
-
-        Parameters
-        ----------
-        X : DataFrame of pandas or polars
-            The features of the examples, without the label.
-        y : ignored
-            Not used.
-
-        Returns
-        -------
-        TableEncoder
-            The encoder.
-        """
+    def fit(self, X: Frame, y: Labels = None) -> Self:
+        """Recognise and fit the columns of a frame of pandas or polars; y is ignored."""
         self._surveys = self._begun(X, whole=True)
         self._survey(X)
-        self._check_features()
+        self.columns_ = self._recognised()
         del self._surveys
         return self
 
-    def partial_fit(self, X: Frame, y: Labels | None = None) -> Self:
-        """Fit to another batch of rows. Medians and quartiles are not available in batches.
-
-        Parameters
-        ----------
-        X : DataFrame of pandas or polars
-            More rows.
-        y : ignored
-            Not used.
-
-        Returns
-        -------
-        TableEncoder
-            The encoder.
-        """
+    def partial_fit(self, X: Frame, y: Labels = None) -> Self:
+        """Fit to another batch of rows. Medians and quartiles are not available in batches."""
         if not hasattr(self, "_surveys"):
             self._surveys = self._begun(X, whole=False)
         self._survey(X)
         return self
 
+    def check(self, X: Frame) -> None:
+        """Raise the errors that `fit` would raise because of parameters and the columns' names."""
+        self._begun(X, whole=True)
+
     def _begun(self, X: Frame, *, whole: bool) -> dict[str, Survey]:
         self._validate_params()
-        names = _checked_columns(X)
-        asked = {parameter: self.names_in(parameter) for parameter in ("discrete", "probabilities", "text")}
-        for parameter, given in asked.items():
-            for name in given:
-                if name not in names:
+        surveys = {name: Survey(name, whole=whole) for name in _column_names(X, "fit")}
+        for role in _ROLES:
+            given = getattr(self, role)
+            for name in [given] if isinstance(given, str) else given:
+                if name not in surveys:
                     raise VotronError(
-                        f"The {parameter!r} parameter of TableEncoder must name columns of the table, which has "
-                        f"{first_of(list(map(repr, names)), _MOST_NAMED)}. Got {name!r} instead."
-                        f"{did_you_mean(name, names)}"
+                        f"The {role!r} parameter of TableEncoder must name columns of the table, which has "
+                        f"{first_of(list(map(repr, surveys)), _MOST_NAMED)}. Got {name!r} instead."
+                        f"{did_you_mean(name, surveys)}"
                     )
-        for one, other in (("discrete", "probabilities"), ("discrete", "text"), ("probabilities", "text")):
-            for name in sorted(asked[one] & asked[other]):
-                raise VotronError(f"The column {name!r} is in both {one!r} and {other!r} of TableEncoder: choose one.")
-        return {
-            name: Survey(name, as_values=name in asked["discrete"], as_text=name in asked["text"], whole=whole)
-            for name in names
-        }
+                if other := surveys[name].role:
+                    raise VotronError(f"The column {name!r} is in both {other!r} and {role!r}: choose one.")
+                surveys[name].role = role
+        return surveys
 
     def _survey(self, X: Frame) -> None:
-        for name, column in self._columns_in(X, "fit", self._surveys):
+        for name, column in _columns_in(X, "fit", self._surveys):
             self._surveys[name].add(column)
-        self.__dict__.pop("_columns", None)
+        self.__dict__.pop("columns_", None)
 
-    @property
+    @cached_property
     def columns_(self) -> list[Column]:
         """The fitted columns."""
-        if "_columns" not in self.__dict__:
-            if "_surveys" not in self.__dict__:
-                raise AttributeError("This TableEncoder is not fitted yet: call fit or partial_fit first.")
-            self.columns_ = [self._recognised(survey) for survey in self._surveys.values()]
-        found: list[Column] = self._columns
+        check_is_fitted(self)
+        return self._recognised()
+
+    def _recognised(self) -> list[Column]:
+        found = []
+        for name, survey in self._surveys.items():
+            if survey.n_missing == survey.n_rows and not survey.counts:
+                raise DataError(f"The column {name!r} has no value in any row: leave it out.")
+            candidates = (kind.recognise(survey, self) for kind in KINDS)
+            column = next(candidate for candidate in candidates if candidate is not None)
+            column.indicator = bool(self.add_indicator and survey.n_missing)
+            self._check_missing(column, survey.n_missing)
+            found.append(column)
         return found
-
-    @columns_.setter
-    def columns_(self, columns: list[Column]) -> None:
-        self._columns = columns
-
-    def _recognised(self, survey: Survey) -> Column:
-        check_has_values(survey)
-        column = next(found for kind in KINDS if (found := kind.recognise(survey, self)) is not None)
-        self._check_missing(column, survey.n_missing)
-        return column
 
     def _check_missing(self, column: Column, n_missing: int) -> None:
         if n_missing and self.missing == "refuse" and column.passes_missing:
@@ -260,75 +220,37 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sc
                 "missing='mean', 'median' or 'most-frequent', or leave such rows out."
             )
 
-    def _check_features(self) -> None:
-        """Raise an error if two features have the same name, such as "a=b=c" of columns "a" and "a=b"."""
-        seen: dict[str, str] = {}
-        for column in self.columns_:
-            for feature in column.feature_names if column.width <= text.MOST_WORDS else ():
-                if feature in seen:
-                    raise DataError(
-                        f"Two features would be called {feature!r}, from column {seen[feature]!r} and column "
-                        f"{column.name!r}: rename a column, or a value."
-                    )
-                seen[feature] = column.name
-
-    def check(self, X: Frame) -> None:
-        """Raise the errors that `fit` would raise because of the columns' names."""
-        self._begun(X, whole=True)
-
     def __sklearn_is_fitted__(self) -> bool:
-        return "_columns" in self.__dict__ or "_surveys" in self.__dict__
-
-    def names_in(self, parameter: str) -> set[str]:
-        """Return the columns listed in a parameter."""
-        given = getattr(self, parameter)
-        return {given} if isinstance(given, str) else set(given)
+        return "columns_" in self.__dict__ or "_surveys" in self.__dict__
 
     @property
     def feature_names_in_(self) -> NDArray[np.object_]:
         """The names of the columns."""
-        check_is_fitted(self)
         return np.array([column.name for column in self.columns_], dtype=object)
 
     @property
     def n_features_in_(self) -> int:
         """The number of columns."""
-        check_is_fitted(self)
         return len(self.columns_)
 
     @property
     def sparse_(self) -> bool:
         """Whether `transform` returns CSR matrices."""
-        check_is_fitted(self)
         n_set = sum(1 if column.few_set else column.width for column in self.columns_)
         return n_set < _SPARSE_BELOW * sum(column.width for column in self.columns_)
 
     @property
     def column_kinds_(self) -> dict[str, str]:
         """The type as which readers should read each column: "number", "text", "truth" or "date"."""
-        check_is_fitted(self)
         return {column.name: column.holds for column in self.columns_}
 
     @property
     def remarks_(self) -> list[str]:
         """Sentences on how columns were interpreted."""
-        check_is_fitted(self)
         return [f"The column {column.name!r} holds {column.remark}." for column in self.columns_ if column.remark]
 
     def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> NDArray[np.object_]:
-        """Return the names of the features, such as "Outlook=Rainy" or "Temp".
-
-        Parameters
-        ----------
-        input_features : ignored
-            Not used.
-
-        Returns
-        -------
-        array of str
-            The names.
-        """
-        check_is_fitted(self)
+        """Return the names of the features, such as "Outlook=Rainy" or "Temp"; the parameter is ignored."""
         return np.array([name for column in self.columns_ for name in column.feature_names], dtype=object)
 
     def transform(self, X: Frame) -> Rows:
@@ -344,9 +266,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sc
         array or CSR matrix of shape (n_rows, n_features)
             The vectors.
         """
-        check_is_fitted(self)
-        given = dict(self._columns_in(X, "transform", self._by_name))
-        parts = (self._transformed(column, given[column.name]) for column in self.columns_)
+        parts = (self._transformed(column, values) for column, values in self._pairs(X, "transform"))
         if self.sparse_:
             return sp.hstack(list(map(sp.csr_matrix, parts)), format="csr")
         widths = [column.width for column in self.columns_]
@@ -362,57 +282,23 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sc
             self._check_missing(column, int(np.count_nonzero(np.isnan(found[:, 0]))))
         return found
 
-    def unseen(self, X: Frame) -> Unseen:
-        """Return the values and words of a frame that were not in the training data.
-
-        Parameters
-        ----------
-        X : DataFrame of pandas or polars
-            Rows.
-
-        Returns
-        -------
-        Unseen
-            The values, by column.
+    def unseen(self, X: Frame) -> Counter[tuple[str, str]]:
+        """Count the values and words of a frame that were not in the training data, each with its column.
 
         Examples
         --------
         >>> import pandas as pd
         >>> from votron.tables import TableEncoder
         >>> encoder = TableEncoder().fit(pd.DataFrame({"sky": ["rain", "sun"], "temp": [9, 21]}))
-        >>> encoder.unseen(pd.DataFrame({"sky": ["fog", "sun"], "temp": [9, 9]})).values
-        {'sky': Counter({'fog': 1})}
+        >>> encoder.unseen(pd.DataFrame({"sky": ["fog", "sun"], "temp": [9, 9]}))
+        Counter({('sky', 'fog'): 1})
         """
-        check_is_fitted(self)
-        given = self._columns_in(X, "unseen", self._by_name)
-        found = {name: self._by_name[name].unseen(column) for name, column in given}
-        return Unseen({name: counts for name, counts in found.items() if counts})
+        pairs = self._pairs(X, "unseen")
+        return Counter((column.name, value) for column, values in pairs for value in column.unseen(values))
 
-    def missing_values(self, X: Frame) -> dict[str, NDArray[np.bool_]]:
-        """Return a mask of missing or unreadable values for each column that has any."""
-        check_is_fitted(self)
-        given = self._columns_in(X, "missing_values", self._by_name)
-        found = {name: self._by_name[name].missing(column) for name, column in given}
-        return {name: rows for name, rows in found.items() if rows.any()}
-
-    @property
-    def _by_name(self) -> Mapping[str, Column]:
-        return {column.name: column for column in self.columns_}
-
-    def _columns_in(self, X: Frame, of: str, wanted: Iterable[str]) -> list[tuple[str, Series]]:
-        """Return the wanted columns of a frame, or raise an error if one is not there."""
-        names = _checked_columns(X, of)
-        missing = [name for name in wanted if name not in names]
-        if missing:
-            meant = nearest(missing[0], [name for name in names if name not in set(wanted)])
-            listed = first_of(list(map(repr, missing)), _MOST_NAMED)
-            rename = "" if meant is None or len(missing) > 1 else f", or rename {meant!r}"
-            raise DataError(
-                f"The X of {of} must have the columns that the model takes. Got a frame without {listed} instead: "
-                f"add {'it' if len(missing) == 1 else 'them'}{rename}."
-            )
-        given = dict(zip(names, columns_of(X), strict=True))
-        return [(name, given[name]) for name in wanted]
+    def _pairs(self, X: Frame, of: str) -> list[tuple[Column, Series]]:
+        given = _columns_in(X, of, [column.name for column in self.columns_])
+        return [(column, values) for column, (_, values) in zip(self.columns_, given, strict=True)]
 
 
 def tabular_encoder(frame: Frame, **options: object) -> TableEncoder:
@@ -450,7 +336,43 @@ def tabular_encoder(frame: Frame, **options: object) -> TableEncoder:
     return encoder
 
 
-def _checked_columns(X: Frame, of: str = "fit") -> list[str]:
+def encoder_of(model: object) -> TableEncoder | None:
+    """Return the table encoder at the start of a pipeline, None if there is none."""
+    while hasattr(model, "steps"):
+        model = model.steps[0][1]
+    return model if isinstance(model, TableEncoder) else None
+
+
+def unseen_sentences(unseen: Counter[tuple[str, str]]) -> list[str]:
+    """Return a sentence on the unseen values of each column."""
+    columns: dict[str, dict[str, int]] = {}
+    for (column, value), n in sorted(unseen.items(), key=lambda pair: (-pair[1], pair[0])):
+        columns.setdefault(column, {})[value] = n
+    found = []
+    for column, counts in sorted(columns.items()):
+        values, places = counted(len(counts), "value"), counted(sum(counts.values()), "place")
+        shown = first_of([f"{shortened(repr(value))} ({n:,})" for value, n in counts.items()], _MOST_UNSEEN)
+        were = "was" if len(counts) == 1 else "were"
+        found.append(f"The column {column!r} has {values}, in {places}, that {were} not in the training data: {shown}.")
+    return found
+
+
+def _columns_in(X: Frame, of: str, wanted: Iterable[str]) -> list[tuple[str, Series]]:
+    """Return the wanted columns of a frame, or raise an error if one is not there."""
+    given, known = dict(zip(_column_names(X, of), columns_of(X), strict=True)), list(wanted)
+    missing = [name for name in known if name not in given]
+    if missing:
+        meant = nearest(missing[0], [name for name in given if name not in known])
+        listed = first_of(list(map(repr, missing)), _MOST_NAMED)
+        rename = "" if meant is None or len(missing) > 1 else f", or rename {meant!r}"
+        raise DataError(
+            f"The X of {of} must have the columns that the model takes. Got a frame without {listed} instead: "
+            f"add {'it' if len(missing) == 1 else 'them'}{rename}."
+        )
+    return [(name, given[name]) for name in known]
+
+
+def _column_names(X: Frame, of: str) -> list[str]:
     """Return the names of the columns of a frame, or raise an error if it is not a frame with values."""
     if not is_frame(X):
         raise VotronError(
@@ -458,17 +380,7 @@ def _checked_columns(X: Frame, of: str = "fit") -> list[str]:
         )
     if not X.shape[1] or (of == "fit" and not len(X)):
         raise VotronError(f"The X of {of} must have rows and columns. Got a frame of shape {X.shape} instead.")
-    names = list(X.columns)
-    for name, n in Counter(names).items():
-        if not isinstance(name, str):
-            raise VotronError(f"The names of a frame's columns must be of type str. Got {name!r} instead.")
-        if n > 1:
-            raise VotronError(f"The names of a frame's columns must differ. Got {name!r} twice instead.")
-    return names
-
-
-def encoder_of(model: object) -> TableEncoder | None:
-    """Return the table encoder at the start of a pipeline, None if there is none."""
-    while hasattr(model, "steps"):
-        model = model.steps[0][1]
-    return model if isinstance(model, TableEncoder) else None
+    for name, n in Counter(X.columns).items():
+        if n > 1 or not isinstance(name, str):
+            raise VotronError(f"The columns of a frame must have different names, of type str. Got {name!r} instead.")
+    return list(X.columns)

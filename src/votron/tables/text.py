@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.feature_extraction.text import HashingVectorizer, TfidfVectorizer
 
-from votron._util.frames import empty_cells, kind_of, objects_of
+from votron._util.frames import kind_of, objects_of
 from votron._util.types import Floats, Rows, Series
 from votron.errors import DataError, VotronError
-from votron.tables.base import Column
-from votron.tables.survey import Survey, refusal
+from votron.tables.column import Column, Survey, refusal
 
 if TYPE_CHECKING:
     from votron.tables.encoder import TableEncoder
@@ -30,21 +27,13 @@ MOST_HASHED = 2**26
 
 @dataclass
 class TextColumn(Column):
-    """Text whose words are features; the vectors have unit length and are non-negative.
-
-    Attributes
-    ----------
-    n_features : int
-        Number of features that words are hashed to; 0 for tf-idf.
-    words : tuple of str
-        The words that have a feature, sorted.
-    idf : float array
-        Their inverse document frequencies.
-    """
+    """Text whose words are features; the vectors have unit length and are non-negative."""
 
     n_features: int
+    """Number of features that words are hashed to; 0 for tf-idf."""
     words: tuple[str, ...] = ()
     idf: Floats = field(default_factory=lambda: np.empty(0))
+    """The words that have a feature, sorted, and their inverse document frequencies."""
 
     holds: ClassVar[str] = "text"
     few_set: ClassVar[bool] = True
@@ -52,10 +41,9 @@ class TextColumn(Column):
     @classmethod
     def recognise(cls, survey: Survey, encoder: TableEncoder) -> Self | None:
         """Accept the columns in ``text``."""
-        if not survey.as_text:
+        if survey.kind != "words":
             return None
-        indicator, features = bool(encoder.add_indicator and survey.n_missing), encoder.text_features
-        hashed = cls(survey.name, indicator, n_features=encoder.n_text_features)
+        features, hashed = encoder.text_features, cls(survey.name, n_features=encoder.n_text_features)
         if features == "hashing" or (features == "auto" and not survey.whole):
             return hashed
         if not survey.whole:
@@ -67,7 +55,7 @@ class TextColumn(Column):
         words = tuple(vectorizer.get_feature_names_out().tolist())
         if features == "auto" and len(words) > MOST_WORDS:
             return hashed
-        return cls(survey.name, indicator, n_features=0, words=words, idf=vectorizer.idf_)
+        return cls(survey.name, n_features=0, words=words, idf=vectorizer.idf_)
 
     @cached_property
     def vectorizer(self) -> HashingVectorizer | TfidfVectorizer:
@@ -94,34 +82,28 @@ class TextColumn(Column):
         if not fits or not 0 <= self.n_features <= MOST_HASHED or bool(self.n_features) == bool(known):
             raise ValueError("its words and weights do not fit together.")
 
-    def features(self, column: Series) -> Rows:
-        """Return the weights of the words, as CSR."""
-        return self.vectorizer.transform(self._texts(column))
+    def read(self, column: Series) -> list[str | None]:
+        if kind_of(column) not in ("text", "nothing"):
+            raise refusal(column, self.name, "texts, as in training")
+        return objects_of(column)
 
-    def missing(self, column: Series) -> NDArray[np.bool_]:
-        return empty_cells(column)
+    def features(self, values: list[str | None]) -> Rows:
+        return self.vectorizer.transform([text or "" for text in values])
 
-    def unseen(self, column: Series) -> Counter[str]:
-        if self.n_features:
-            return Counter()
-        analyze, known = self.vectorizer.build_analyzer(), self.vectorizer.vocabulary
-        return Counter(word for text in self._texts(column) for word in analyze(text) if word not in known)
+    def unseen(self, column: Series) -> Iterable[str]:
+        analyze, known = self.vectorizer.build_analyzer(), set(self.words)
+        texts = self.read(column) if known else []
+        return (word for text in texts for word in analyze(text or "") if word not in known)
 
     @property
     def remark(self) -> str:
-        """Describe how words become features."""
         if self.n_features:
             return f"text, its words hashed to {self.n_features:,} features"
         return f"text with {len(self.words):,} words"
 
     def words_in(self, column: Series) -> dict[int, str]:
         """Map hashed features to the words in the column."""
-        return hashed_words(self.vectorizer, self._texts(column)) if self.n_features else {}
-
-    def _texts(self, column: Series) -> list[str]:
-        if kind_of(column) not in ("text", "nothing"):
-            raise refusal(column, self.name, "texts, as in training")
-        return [value or "" for value in objects_of(column)]
+        return hashed_words(self.vectorizer, filter(None, self.read(column))) if self.n_features else {}
 
 
 def hashed_words(vectorizer: HashingVectorizer, texts: Iterable[str]) -> dict[int, str]:

@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from html import escape
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import msgspec
 import numpy as np
 from msgspec import Meta
 
-from votron._util.types import Axes, Estimator, Labels, Params, RowsLike
+from votron._util.types import Axes, Estimator, Frame, Labels, Params, RowsLike
 from votron.errors import BoundViolatedError, VotronError
 from votron.theory import _rendering
-from votron.theory.evidence import Assumption, Count, Evidence, Measured
-from votron.theory.evidence.trained import check_test_data
-from votron.theory.evidence.wrapped import unwrapped
+from votron.theory.evidence import Assumption, Count, Evidence, Measured, unwrapped
 from votron.theory.geometry import Comparators
 from votron.theory.statements import ESTIMATE, FACT, GUARANTEE, Kind, Quantity, Statement, statements_for
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
+from votron.theory.trained import check_test_data
 
 __all__ = ["Bound", "Certificate", "certify"]
 
@@ -57,6 +52,15 @@ class Bound:
         Conditions on the model and the data.
     joint : float or None
         The value for the vectors of several classes together, where the theorem holds for them as for one.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from votron import VotedPerceptronClassifier, certify
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = VotedPerceptronClassifier("linear", margin=0.0, epochs=1, random_state=0).fit(X, y == 0)
+    >>> print(certify(model, X, y == 0).best())
+    (7) with errors: at most 21.4 % (guarantee, vote after one epoch)
     """
 
     name: str
@@ -110,7 +114,7 @@ class Bound:
 class Certificate:
     """The bounds that hold for a fitted model, and those that do not; made by `certify`.
 
-    Printed, it fits a screen; notebooks show ``describe(verbose=True)``, which has everything.
+    Printed, it has the best bounds; notebooks show ``describe(verbose=True)``, which has all of them.
 
     Attributes
     ----------
@@ -164,21 +168,16 @@ class Certificate:
         """
         if kind not in (GUARANTEE, ESTIMATE):
             raise VotronError(
-                f"The 'kind' of best must be {GUARANTEE!r} or {ESTIMATE!r}. Got {kind!r} instead.",
-                parameter="kind",
+                f"The 'kind' of best must be {GUARANTEE!r} or {ESTIMATE!r}. Got {kind!r} instead.", parameter="kind"
             )
-        found = [
-            (bound.error, i)
-            for i, bound in enumerate(self.bounds)
-            if bound.kind == kind and bound.quantity == "error" and bound.applies and bound.error is not None
-        ]
-        return self.bounds[min(found)[1]] if found else None
+        found = [each for each in self.bounds if each.kind == kind and each.quantity == "error" and each.applies]
+        return min(found, key=lambda bound: bound.error or 0.0, default=None)
 
     @property
     def useful(self) -> Bound | None:
         """The best guarantee that applies, if it is below 50 %."""
         best = self.best()
-        return best if best is not None and best.error is not None and best.error < HOPELESS else None
+        return best if best is not None and (best.error or 0.0) < HOPELESS else None
 
     @property
     def claims(self) -> tuple[Assumption, ...]:
@@ -198,16 +197,10 @@ class Certificate:
         return _rendering.advice(self)
 
     def describe(self, *, verbose: bool = False) -> str:
-        """Return the certificate as text, of at most 24 lines of 80 characters unless it is verbose.
-
-        Parameters
-        ----------
-        verbose : bool, default=False
-            List all bounds with their assumptions, and not only the best.
-        """
+        """Return the best bounds as text, at most 24 lines of 80 characters; ``verbose`` all bounds, about 40 lines."""
         return _rendering.in_full(self) if verbose else _rendering.in_short(self)
 
-    def to_frame(self) -> DataFrame:
+    def to_frame(self) -> Frame:
         """Return the bounds as a pandas DataFrame, one row for each bound and class."""
         import pandas as pd
 
@@ -224,11 +217,9 @@ class Certificate:
         claims = [{"name": a.name, "because": a.because} for a in self.claims]
         return {**plain, "claims": claims, "advice": self.advice(), "summary": self.summary}
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: Axes = None) -> Axes:
         """Draw the bounds beside the measured errors, in a new figure or in these Axes, and return the Axes."""
-        from votron.theory._plot import draw
-
-        return draw(self, ax)
+        return _rendering.draw(self, ax)
 
     def __str__(self) -> str:
         return f"{self.describe()}\n\ndescribe(verbose=True) lists all bounds with their assumptions."
@@ -297,14 +288,32 @@ def certify(
     estimator, transform, touched = unwrapped(model, "_evidence")
     rows = transform(X)
     evidence: Evidence = _with(touched, estimator._evidence(rows, y, comparators))
-    measured, test_data = {}, None
     bounds = tuple(_bound(statement, evidence, float(delta)) for statement in statements_for(evidence))
     _check(evidence, bounds)
+    measured, test_data = {}, None
     if X_test is not None:
         tested = transform(X_test)
         test_data = check_test_data(rows, tested)
         measured = estimator._measured(tested, y_test)
-    return replace(_certificate(evidence, float(delta), bounds), measured=measured, test_data=test_data)
+    runs = evidence.runs
+    return Certificate(
+        model=evidence.model,
+        predictor=evidence.predictor,
+        labels=tuple(_plain(run.label) for run in runs),
+        m=evidence.m,
+        epochs=evidence.epochs,
+        delta=float(delta),
+        tau=evidence.tau,
+        radius=evidence.radius,
+        mistakes=tuple(int(run.mistakes or 0) for run in runs) if evidence.by_mistakes else None,
+        support=tuple(run.support for run in runs),
+        support_known=all(run.support_known for run in runs),
+        margins={name: tuple(values.min(axis=0).tolist()) for name, values in evidence.candidates.items()},
+        bounds=bounds,
+        measured=measured,
+        test_data=test_data,
+        trained_jointly=evidence.trained_jointly,
+    )
 
 
 def _with(touched: list[Assumption], evidence: Evidence) -> Evidence:
@@ -314,25 +323,6 @@ def _with(touched: list[Assumption], evidence: Evidence) -> Evidence:
     others = [each for each in evidence.assumptions if each.holds is not None or each.name not in names]
     claimed = [each for each in touched if each.holds is None]
     return replace(evidence, assumptions=(*others, *broken), always=(*evidence.always, *claimed))
-
-
-def _certificate(evidence: Evidence, delta: float, bounds: tuple[Bound, ...]) -> Certificate:
-    return Certificate(
-        model=evidence.model,
-        predictor=evidence.predictor,
-        labels=tuple(_plain(run.label) for run in evidence.runs),
-        m=evidence.m,
-        epochs=evidence.epochs,
-        delta=delta,
-        tau=evidence.tau,
-        radius=evidence.radius,
-        mistakes=tuple(int(run.mistakes or 0) for run in evidence.runs) if evidence.by_mistakes else None,
-        support=tuple(run.support for run in evidence.runs),
-        support_known=all(run.support_known for run in evidence.runs),
-        margins={name: tuple(values.min(axis=0).tolist()) for name, values in evidence.candidates.items()},
-        bounds=bounds,
-        trained_jointly=evidence.trained_jointly,
-    )
 
 
 def _bound(statement: Statement, evidence: Evidence, delta: float) -> Bound:
@@ -365,19 +355,16 @@ def _finite(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-def _check(evidence: Evidence, bounds: Iterable[Bound]) -> None:
+def _check(evidence: Evidence, bounds: tuple[Bound, ...]) -> None:
     """Compare the mistakes with the bounds on them, and ‖α‖₀ with the mistakes, which are ‖α‖₁."""
     sentence = "this is an error in Votron. Please report it, with the data and the parameters."
-    for run in evidence.runs:
+    for c, run in enumerate(evidence.runs):
         if run.mistakes is not None and run.support > run.mistakes:
             raise BoundViolatedError(f"A vector depends on more examples than it made mistakes: {sentence}")
-    for bound in bounds:
-        if bound.kind != FACT or bound.failing:
-            continue
-        for run, value in zip(evidence.runs, bound.values, strict=True):
-            count = run.mistakes or 0
-            if value is not None and count > value * (1 + SLACK):
+        for bound in bounds:
+            value = bound.values[c] if bound.kind == FACT and not bound.failing else None
+            if value is not None and (run.mistakes or 0) > value * (1 + SLACK):
                 raise BoundViolatedError(
-                    f"{count} mistakes for class {run.label!r} exceed {value:.6g}, the bound of {bound.name}: "
+                    f"{run.mistakes} mistakes for class {run.label!r} exceed {value:.6g}, the bound of {bound.name}: "
                     f"{sentence}"
                 )

@@ -26,7 +26,7 @@ from votron._util.types import Array, Classes, Estimator, Floats, Labels, Rows, 
 from votron.errors import VotronError
 from votron.kernels import Kernel
 from votron.kernels.base import is_precomputed
-from votron.theory.evidence.wrapped import unwrapped
+from votron.theory.evidence import unwrapped
 
 __all__ = ["Margins", "margins"]
 

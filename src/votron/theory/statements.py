@@ -10,7 +10,7 @@ Several classes are one against the rest. A statement is about one vector, and a
 each guarantee at δ divided by their number. A theorem that only counts steps with a mistake, or examples in the
 support, holds for all vectors together, with the steps at which *any* vector erred, or the examples on which any
 depends. That is much better than the sum. Classes that were trained together are one vector from the start
-(`votron.theory.evidence.models`).
+(`votron.theory.trained`).
 """
 
 from __future__ import annotations

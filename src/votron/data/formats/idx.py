@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from votron._util.text import joined
 from votron._util.types import Array, Label
-from votron.data._sources import Location, Source, check_expanded
+from votron.data._sources import Source, check_expanded
 from votron.data.formats.base import Format, Part
 from votron.data.options import ReadOptions
 from votron.errors import DataError
@@ -42,10 +42,6 @@ class Idx(Format):
         """Tell whether the images of the part are there."""
         return _images_in(folder, options.part) is not None
 
-    def has_parts(self, source: Location) -> bool:
-        """Tell whether it is a folder."""
-        return source.is_folder
-
     def in_bounded_memory(self, source: Source) -> bool:
         """Tell whether it is a file."""
         return not source.is_folder
@@ -55,6 +51,8 @@ class Idx(Format):
         label = options.label
         if source.is_folder and source.path is not None:
             source, label = Source(os.fspath(_images_in(source.path, options.part) or ""), options.max_bytes), None
+        elif options.part is not None:
+            raise DataError(f"There is no part {options.part!r} of {source.name}: only image sets have parts.")
         labels_file = None if options.labels == "none" else _labels_file(source, label, options.labels)
         y = None if labels_file is None else _whole(Source(os.fspath(labels_file), options.max_bytes))
         with source.open() as file:

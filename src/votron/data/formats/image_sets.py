@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from votron._util.files import write_bytes
 from votron._util.text import joined
-from votron.data._sources import Location, Source
+from votron.data._sources import Source
 from votron.data.formats.base import Format, Part
 from votron.data.formats.idx import MNIST_FILES, load_mnist_files, mnist_files
 from votron.data.options import ReadOptions
@@ -44,10 +44,6 @@ class ImageSets(Format):
     options = ("part",)
     reads = "name"
     known = KNOWN_SETS
-
-    def has_parts(self, source: Location) -> bool:
-        """Return True."""
-        return True
 
     def read(self, source: Source, options: ReadOptions, batch_bytes: int | None) -> Iterator[Part]:
         """Yield the part that is asked for, as if it had been read from its IDX files."""

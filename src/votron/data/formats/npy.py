@@ -13,11 +13,10 @@ import scipy.sparse as sp
 
 from votron._util.types import Array, Label, Params
 from votron.data._sources import Source, check_expanded
-from votron.data.conversion import as_matrix
 from votron.data.examples import Examples, short_repr
 from votron.data.formats.base import Format, Part
 from votron.data.options import ReadOptions
-from votron.data.tables import list_names
+from votron.data.tables import as_matrix, list_names
 from votron.errors import DataError
 
 _FEATURES = ("X", "data", "features", "x_train", "x")

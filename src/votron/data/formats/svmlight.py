@@ -12,10 +12,10 @@ import scipy.sparse as sp
 
 from votron._util.types import Floats, RowsLike
 from votron.data._sources import Source, text_parts
-from votron.data.conversion import as_matrix
 from votron.data.examples import Examples, short_repr
 from votron.data.formats.base import Format, Part
 from votron.data.options import ReadOptions
+from votron.data.tables import as_matrix
 from votron.errors import DataError
 
 _MAX_INDEX = 2**31 - 2

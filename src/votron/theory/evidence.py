@@ -1,6 +1,6 @@
 """The quantities of a training run that the theorems need.
 
-`votron.theory.evidence.models` computes them, and `votron.theory.statements` turns them into bounds. Three margins have
+`votron.theory.trained` computes them, and `votron.theory.statements` turns them into bounds. Three margins have
 different names: ``tau`` is the parameter τ up to which a perceptron updates, an *attained* margin is that of a vector
 on the data, and γ (``gamma``) is the one that a theorem is applied with.
 """
@@ -8,15 +8,19 @@ on the data, and γ (``gamma``) is the one that a theorem is applied with.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated
 
 import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
 
-from votron._util.types import Floats, Index
+from votron._util.types import Estimator, Floats, Index, RowsLike
+from votron.errors import VotronError
 from votron.record import labels_of
 from votron.theory.bounds import held_out_bound
 
@@ -50,7 +54,7 @@ class Measured:
     n: Annotated[int, Meta(ge=1)]
 
     def __post_init__(self) -> None:
-        if self.total > self.n:
+        if self.total > self.n:  # in a model file
             raise ValueError("'total' must be at most 'n'")
 
     @classmethod
@@ -167,3 +171,40 @@ class Evidence:
 def wrong_labels(scores: Floats, signs: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return which rows get a wrong label."""
     return np.asarray(labels_of(scores) != labels_of(signs.astype(np.float64)))
+
+
+def unwrapped(model: Estimator, method: str) -> tuple[Estimator, Callable[[RowsLike], RowsLike], list[Assumption]]:
+    """Return the model with a method, the transformation of its data, and the assumptions that the wrapping affects."""
+    if hasattr(model, "best_estimator_"):
+        estimator, transform, touched = unwrapped(model.best_estimator_, method)
+        because = f"{type(model).__name__} chose parameters by these data"
+        chosen = Assumption("kernel fixed", False, because, "parameters chosen without these data", another_run=True)
+        return estimator, transform, [*touched, chosen]
+    if isinstance(model, Pipeline):
+        estimator, inner, touched = unwrapped(model.steps[-1][1], method)
+        if len(model.steps) == 1:
+            return estimator, inner, touched
+        steps = [_of_step(name, step) for name, step in model.steps[:-1] if hasattr(step, "fit")]
+        return estimator, lambda X: inner(model[:-1].transform(X)), [*filter(None, steps), *touched]
+    if not hasattr(model, method):
+        raise VotronError(
+            "Margins and certificates need a fitted voted or averaged perceptron or kernel adatron, or a Pipeline or "
+            f"search around one. Got an object of type {type(model).__name__} instead."
+        )
+    return model, lambda X: X, []
+
+
+def _of_step(name: str, step: object) -> Assumption | None:
+    """Return what a step breaks or claims; None for those of scikit-learn that learn nothing."""
+    learns = get_tags(step).requires_fit
+    if learns and type(step) is FrozenEstimator:  # not a subclass, which may learn
+        because = f"the frozen step {name!r} of the pipeline was fitted on other data than these: your claim"
+        return Assumption("frozen step", None, because)
+    if learns:
+        because = f"the step {name!r} of the pipeline learns from the data that it is fitted to"
+        change = f"a step {name!r} fitted on other data (FrozenEstimator)"
+        return Assumption("kernel fixed", False, because, change, another_run=True)
+    if type(step).__module__.split(".")[0] not in ("sklearn", "votron"):
+        because = f"the step {name!r} of the pipeline learns nothing from data, as its class says: not verified"
+        return Assumption("fixed step", None, because)
+    return None
