@@ -133,7 +133,7 @@ def cluster(where: str, out: Output) -> Iterator[Client]:
     if name == "local":
         if number and not (number.isdecimal() and int(number) > 0):
             raise click.UsageError(f"--dask must be an address, local, or local:N. Got {where!r} instead.")
-        from votron.cluster.local import local_cluster
+        from votron.cluster.client import local_cluster
 
         with local_cluster(**({"n_workers": int(number)} if number else {})) as (_, client):
             yield _introduced(client, out)

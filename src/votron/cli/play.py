@@ -30,12 +30,6 @@ from votron.errors import VotronError
 @flag("--no-browser", "Print the address, and do not open it.")
 @option("--model", "MODEL", "Also show this model, of --estimator voted.", options.FILE)
 @option("--test", "FILE", "Labelled rows to measure the errors of MODEL on.", options.FILE)
-@option(
-    "--host",
-    "ADDRESS",
-    "Address to listen on; one that other machines can reach requires a token, which is printed (default: 127.0.0.1).",
-    default="127.0.0.1",
-)
 @option("--export", "FILE", "Write an HTML file that replays games and a run.", NewFile())
 @option("--game", "LINK", "With --export: a game to replay, as Copy link gives it.", multiple=True)
 @options.quiet
@@ -44,7 +38,6 @@ def play(
     no_browser: bool,
     model: str | None,
     test: str | None,
-    host: str,
     export: str | None,
     game: Sequence[str],
     out: Output,
@@ -71,7 +64,7 @@ def play(
         out.note("Open it in a browser; Ctrl-C ends the server." if no_browser else "Ctrl-C ends the server.")
 
     with contextlib.suppress(KeyboardInterrupt):  # how a server ends
-        serve(_pieces(model, test), host=host, port=port, open_browser=not no_browser, say=say)
+        serve(_pieces(model, test), port=port, open_browser=not no_browser, say=say)
 
 
 def _pieces(path: str | None, test: str | None) -> list[Any]:

@@ -13,7 +13,7 @@ from votron._util.text_tables import wants_colour
 from votron.cli import options
 from votron.cli.command import command, option
 from votron.cli.output import Output
-from votron.papers.settings import WHAT, Settings, parse_degrees
+from votron.papers import WHAT, Settings, parse_degrees
 
 
 @command(
