@@ -1,6 +1,5 @@
 """Data for a model are read as those of its training were: features, labels, headers, quotes, and through pipes."""
 
-import io
 import os
 import sys
 
@@ -103,18 +102,6 @@ def test_labels_of_one_class_are_of_the_kind_that_the_model_learnt(case, label, 
     assert (found["wrong"], found["rows"]) == (0, len(rows))
     assert (made["test_error"]["wrong"], made["test_error"]["rows"]) == (0, len(rows))
     assert len(found["classes"]) == 2
-
-
-@pytest.mark.parametrize("named", ["True,False", "false,true"])
-def test_truth_values_as_classes_of_a_stream(named, here, capsys, monkeypatch):
-    text = labelled_csv(("true", "false")).encode()
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text)))
-    common = ["--label", "y", "--stream", "--estimator", "averaged", "-o", "m.votron"]
-    run(capsys, "train", "-", "--format", "csv", "--classes", named, *common)
-    assert load("m.votron").classes_.tolist() == [False, True]
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text)))
-    err = run(capsys, "train", "-", "--format", "csv", "--classes", "0,2", "--quiet", *common, status=1).err
-    assert "--classes must be true and false" in err
 
 
 @pytest.mark.slow
@@ -232,14 +219,8 @@ def test_models_from_pipes_with_a_name(here, capsys, through_pipe):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="names of pipes")
 def test_streams_from_pipes_with_a_name(here, capsys, through_pipe):
-    content = DAYS.encode()
     common = ["--label", "Play", "--stream", "--estimator", "averaged", "-o", "m.votron"]
-    pipe = through_pipe(content)
-    err = run(capsys, "train", pipe, *common, status=2).err
-    assert "--stream from a pipe needs --classes, and a single pass" in err
-    err = run(capsys, "train", pipe, *common, "--classes", "no,yes", "--passes", "2", status=2).err
-    assert "a single pass" in err
-    run(capsys, "train", pipe, *common, "--classes", "no,yes")
+    run(capsys, "train", through_pipe(DAYS.encode()), *common, "--passes", "2")
     assert load("m.votron").classes_.tolist() == ["no", "yes"]
 
 

@@ -65,7 +65,6 @@ def test_the_delimiter_is_found(write, delimiter):
         ("a,y\ntrue,0\nFALSE,1\n", [True, False]),
         ('a,y\n"1",0\n"2",1\n', [1, 2]),
         ("a,y\nit's,0\nb,1\n", ["it's", "b"]),
-        ('a\ty\n5" disk\t0\nb\t1\n', ['5" disk', "b"]),
         ("\n\na,y\n1,0\n\n2,1\n\n\n", [1, 2]),
         ("a,y,\n1,0,\n2,1,\n", [1, 2]),
         ("a,y\n99999999999999999999,0\n2,1\n", [1e20, 2.0]),
@@ -191,7 +190,6 @@ def test_a_title_above_the_header_is_named(write, refused, title):
         ("a,b\n'x',0\n\"y\",1\n", '"', "'x'"),
         ("a,b\n'x',0\n'tis,1\n", '"', "'x'"),
         ("a,b\nx,0\ny,1\n", '"', "x"),
-        ('a\tb\n5" disk\t0\nb\t1\n', "", '5" disk'),
     ],
 )
 def test_what_quotes_fields(write, text, quote, first):
@@ -335,11 +333,8 @@ def test_lines_are_those_of_the_file(write, refused):
 
 
 def test_a_panic_of_polars_is_a_sentence(write, refused, monkeypatch):
-    class Panic(BaseException):
-        pass
-
     def panic(*_, **__):
-        raise Panic("index out of bounds\nnote: run with a backtrace")
+        raise pl.exceptions.PanicException("index out of bounds\nnote: run with a backtrace")
 
     monkeypatch.setattr("polars.read_csv", panic)
     refused(write("table.csv", HEAD), "Cannot read", "index out of bounds.", label="class")

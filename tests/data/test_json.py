@@ -93,13 +93,10 @@ def test_kinds_of_columns(tmp_path):
 REFUSED = {
     "no object": ("[1, 2]", r"expected `object`, got `int` - at `\$\[0\]`"),
     "uneven columns": ('{"a": [1], "b": [1, 2]}', "must be lists of one length"),
-    "a list": ('[{"a": []}, {"a": [2]}]', r"Got a list in row 1 .* leave it out with drop='a'"),
     "a list among numbers": ('[{"a": 1}, {"a": [2]}]', "Cannot read"),
-    "mostly numbers": ('[{"a": 1}, {"a": 2}, {"a": "x"}]', r"must hold numbers alone, as most .* Got 'x' in row 3"),
     "no end": ('[{"a": 1}', "was truncated"),
     "more": ('[\n{"a": 1}] x', "trailing characters in line 2"),
     "lists in lists": ("[" * 100_000, "as JSON: .*(recursion|expected)"),
-    "objects in objects": ('[{"a":' + '{"a":' * 20 + "1" + "}" * 21 + "]", "may stand within one another 8 deep"),
     "a number without end": ('[{"a": ' + "1" * 5000 + "}]", "out of range"),
     "half a character": ('[{"a": "\\ud800"}]', "Cannot read"),
     "half a character among others": ('[{"a": "\\ud83d\\ude00"}, {"a": "\\udc00b"}]', "Cannot read"),
@@ -107,7 +104,7 @@ REFUSED = {
     "infinity": ('[{"a": Infinity}]', "invalid character in line 1"),
     "nothing": ("[]", "no examples"),
     "empty rows": ("[{}, {}]", "no examples"),
-    "no JSON": ("a,b\n1,2\n", r"must begin with \{ or \["),
+    "no JSON": ("a,b\n1,2\n", "invalid character in line 1"),
 }
 
 

@@ -117,7 +117,7 @@ def test_numbers_in_parts_are_joined(tmp_path):
     assert [batch.y.tolist() for batch in batches] == [[1], [0]]
     with pytest.raises(DataError, match=r"The labels of .* are at the end of each line: leave label out"):
         read_examples(path, label="a")
-    with pytest.raises(DataError, match="There is no part 'test'"):
+    with pytest.raises(DataError, match="The option 'part' is not for"):
         read_examples(path, part="test")
 
 

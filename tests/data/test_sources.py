@@ -107,10 +107,8 @@ def test_standard_input(monkeypatch, refused, compress):
     refused("-", "more than the 1 MiB that max_bytes allows", label="y", max_bytes=1 << 20)
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(compress(data))))
     batches = open_batches("-", label="y", batch_bytes=100_000)
-    assert not batches.rewindable
-    assert sum(map(len, batches)) == 400_000
-    with pytest.raises(ValueError, match="Standard input, or a pipe, can be read only once: give a file"):
-        next(iter(batches))
+    for _ in range(2):  # it is kept in a file
+        assert sum(map(len, batches)) == 400_000
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
@@ -144,7 +142,7 @@ def test_files_that_cannot_be_read(tmp_path, refused):
 
 
 FOREIGN = {
-    "a.xlsx": (b"PK\3\4 workbook", "is a workbook of a spreadsheet: save the sheet as CSV"),
+    "a.xlsx": (b"PK\3\4 workbook", "is a workbook: save the sheet as CSV"),
     "a.png": (b"\x89PNG\r\n\x1a\n", "is one image: give the folder of images"),
     "a.votron": (b"\x10\0\0\0\0\0\0\0" + b'{"__metadata__":{"votron":"{}"}}', "is a model file, not data"),
 }
@@ -208,8 +206,8 @@ def test_what_is_not_installed_is_named(write, refused, tmp_path, monkeypatch):
 def test_the_names_of_formats_load_little():
     code = """
 import sys
-from votron.data.formats import FORMATS, choosable_formats, written_formats
-print(sorted({"polars", "sklearn", "PIL", "pandas"} & set(sys.modules)), set(written_formats()) <= set(FORMATS))
+from votron.data.formats import FORMATS
+print(sorted({"polars", "sklearn", "PIL", "pandas"} & set(sys.modules)))
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["[]", "True"]
+    assert done.stdout.split() == ["[]"]

@@ -2,53 +2,21 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from votron.data.describing import describe_examples
-    from votron.data.examples import Examples
-    from votron.data.formats.idx import load_mnist_folder, read_idx
-    from votron.data.formats.image_sets import ImageSet, load_image_set
-    from votron.data.options import ReadOptions
-    from votron.data.reading import ExampleBatches, open_batches, read_examples
-    from votron.data.streaming import StreamFacts, scan_stream
-    from votron.data.writing import write_examples
-
-_HOMES = {  # loaded when asked for: most need scikit-learn, and the names in votron.data.formats need nothing
-    "ExampleBatches": "reading",
-    "Examples": "examples",
-    "ImageSet": "formats.image_sets",
-    "ReadOptions": "options",
-    "StreamFacts": "streaming",
-    "describe_examples": "describing",
-    "load_mnist_folder": "formats.idx",
-    "load_image_set": "formats.image_sets",
-    "open_batches": "reading",
-    "read_examples": "reading",
-    "read_idx": "formats.idx",
-    "scan_stream": "streaming",
-    "write_examples": "writing",
-}
+from votron.data.examples import Examples
+from votron.data.facts import describe_examples, scan_stream
+from votron.data.formats.idx import ImageSet, load_image_set
+from votron.data.options import ReadOptions
+from votron.data.reading import open_batches, read_examples
+from votron.data.writing import write_examples
 
 __all__ = [
-    "ExampleBatches",
     "Examples",
     "ImageSet",
     "ReadOptions",
-    "StreamFacts",
     "describe_examples",
     "load_image_set",
-    "load_mnist_folder",
     "open_batches",
     "read_examples",
-    "read_idx",
     "scan_stream",
     "write_examples",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'votron.data' has no attribute {name!r}")
-    return getattr(importlib.import_module(f"votron.data.{_HOMES[name]}"), name)

@@ -11,20 +11,20 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from votron._util.text import on_one_line, shortened
-from votron._util.types import Array, Floats, RowsLike
+from votron._util.types import Array, RowsLike
 from votron.errors import DataError
 
 __all__ = ["Examples"]
 
+Lines = Sequence[int] | NDArray[np.int64]
 _TRUTH = {"true": True, "1": True, "false": False, "0": False}
-_SHOWN = 40
-_LOOKED_AT = 400
+_SHOWN, _LOOKED_AT = 40, 400
 _MAX_CHARACTERS = 200
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Examples:
-    """Examples that were read: features, labels if there are any, and what is known of where they came from.
+    """Examples that were read: features, labels if there are any, and where they came from.
 
     Attributes
     ----------
@@ -43,12 +43,11 @@ class Examples:
     dropped : int
         How many rows were left out since something was missing in them, be it the label.
     zero_based : bool or None
-        For svmlight, whether the first feature has number 0; None otherwise.
+        For svmlight, whether the first feature has number 0.
     header, delimiter, quote : bool, str and str, or None
-        For CSV and TSV, what was used, given or found: whether the first line names the columns, and the characters
-        between and around fields ("" for none); None otherwise. They are what `read_examples` takes.
+        For CSV and TSV, what was given or found, as `read_examples` takes it.
     files : tuple of str or None
-        For folders of images, the file of each row, from the folder on; None otherwise.
+        For folders of images, the file of each row, from the folder on.
     first_row : int
         How many examples of the source come before these, those left out included: not 0 for later batches.
     notes : tuple of str
@@ -56,10 +55,10 @@ class Examples:
     unlabelled : int
         How many of those that were left out have no label.
     rows : int array or None
-        Where some were left out, the number of each that is left, among all of the source, the first being 0; None
-        where none was: then they are numbered from ``first_row`` on.
+        The number of each row in the source, the first being 0, where some rows were left out; otherwise they are
+        numbered from ``first_row`` on.
     lines : sequence of int or None
-        For CSV, TSV and JSON Lines, the line of the source in which each begins, the first being 1; None otherwise.
+        For CSV, TSV and JSON Lines, the line of the source in which each begins, the first being 1.
 
     Examples
     --------
@@ -87,7 +86,7 @@ class Examples:
     notes: tuple[str, ...] = ()
     unlabelled: int = 0
     rows: NDArray[np.int64] | None = None
-    lines: Sequence[int] | NDArray[np.int64] | None = None
+    lines: Lines | None = None
 
     @property
     def row_numbers(self) -> NDArray[np.int64]:
@@ -131,26 +130,27 @@ class Examples:
         return f"<Examples of {self.source!r}: {self.n_rows:,} rows, {self.X.shape[1]:,} {what}, {classes}>"
 
 
-def with_numbers_of(about: Examples, kept: NDArray[np.bool_]) -> Examples:
-    """Return what is known of examples, with the numbers and lines of those of them that are kept."""
-    lines = None if about.lines is None else np.asarray(about.lines)[kept]
-    return replace(about, rows=about.first_row + np.flatnonzero(kept), lines=lines)
-
-
 # -- arrays -----------------------------------------------------------------------------------------------------------
 
 
 def array_examples(X: RowsLike, y: Array | None, about: Examples, name: str, label: str | None) -> Examples:
-    """Return checked examples of an array, or CSR matrix, and labels."""
+    """Return checked examples of an array, or CSR matrix, and labels; of images, with a row for each."""
     shape: tuple[int, ...] | None = None
-    if not sp.issparse(X):
-        X, shape = _flat(X, name)
+    if X.dtype.kind not in "biuf" or X.ndim < 2:
+        raise DataError(
+            f"The features in {name} must be numbers in two dimensions or more. Got values of type {X.dtype} in "
+            f"{X.ndim} instead."
+        )
+    if X.ndim > 2:
+        X, shape = X.reshape(X.shape[0], math.prod(X.shape[1:])), X.shape[1:]
+    if X.dtype.kind == "b" or X.dtype.itemsize > 8:
+        X = X.astype(np.uint8 if X.dtype.kind == "b" else np.float64)
     if 0 in X.shape:
         raise DataError(f"There must be examples and features in {name}. Got an array of shape {X.shape} instead.")
-    check_finite(X, name, about.first_row)
+    _check_finite(X, name, about.first_row)
     if y is not None:
         y = y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
-        if y.ndim != 1 or len(y) != X.shape[0]:
+        if y.shape != (X.shape[0],):
             got = " x ".join(map(str, y.shape))
             raise DataError(
                 f"There must be one label for each of the {X.shape[0]} examples of {name}. Got {got} instead."
@@ -159,26 +159,8 @@ def array_examples(X: RowsLike, y: Array | None, about: Examples, name: str, lab
     return replace(about, X=X, y=y, label=label if y is not None else None, image_shape=shape)
 
 
-def _flat(X: Array, name: str) -> tuple[Array, tuple[int, ...] | None]:
-    """Return numbers with an example to a row, and the shape of an example that has one: an image."""
-    if X.dtype.kind not in "biuf":
-        raise DataError(f"The features in {name} must be numbers. Got values of type {X.dtype} instead.")
-    if X.ndim < 2:
-        raise DataError(f"The features in {name} must have two dimensions or more. Got {X.ndim} instead.")
-    if X.dtype.kind == "b":
-        X = X.astype(np.uint8)
-    if X.dtype.kind == "f" and X.dtype.itemsize > 8:
-        X = X.astype(np.float64)
-    if X.ndim == 2:
-        return X, None
-    return X.reshape(X.shape[0], math.prod(X.shape[1:])), X.shape[1:]
-
-
-def check_finite(X: RowsLike, name: str, first_row: int = 0) -> None:
-    """Refuse NaN and infinity, and say where they are; rows and columns are counted from 1."""
+def _check_finite(X: RowsLike, name: str, first_row: int) -> None:
     values = X.data if sp.issparse(X) else X
-    if values.dtype.kind != "f":
-        return
     with np.errstate(all="ignore"):
         total = values.sum(dtype=np.float64)  # finite only if all are: cheaper than an array of answers
     if np.isfinite(total) or np.isfinite(values).all():
@@ -199,29 +181,24 @@ def check_finite(X: RowsLike, name: str, first_row: int = 0) -> None:
 
 def tidy_labels(y: Array, what: str) -> Array:
     """Return labels as int64 where they are whole numbers, else as truth values, text or float64."""
-    if y.dtype.kind == "S":
+    if y.dtype.kind in "SU":
+        check_length(int(np.char.str_len(y).max(initial=1)), what)
         try:
-            y = np.char.decode(_shortened(y, what), "utf-8")
+            y = np.char.decode(y, "utf-8") if y.dtype.kind == "S" else y
         except UnicodeDecodeError:
             raise DataError(f"{what} must be text in UTF-8.") from None
-    if y.dtype.kind == "U":
-        return _shortened(y, what)
-    if y.dtype.kind == "b":
-        return y
-    if y.dtype.kind not in "iuf":
+        return y.astype(f"U{max(1, np.char.str_len(y).max(initial=1))}", copy=False)
+    if y.dtype.kind in "bi":
+        return y if y.dtype.kind == "b" else y.astype(np.int64)
+    if y.dtype.kind not in "uf":
         raise DataError(f"{what} must be whole numbers, text or truth values. Got values of type {y.dtype} instead.")
-    if y.dtype.kind == "f":
-        return _from_floats(y.astype(np.float64), what)
-    if y.dtype.kind == "u" and len(y) and y.max() > np.iinfo(np.int64).max:
-        raise DataError(f"{what} must fit into 64 bits, or be text. Got {y.max()} instead.")
-    return y.astype(np.int64)
-
-
-def _shortened(y: Array, what: str) -> Array:
-    """Return texts in as little space as the longest of them needs."""
-    longest = int(np.char.str_len(y).max(initial=1))
-    check_length(longest, what)
-    return y.astype(f"{y.dtype.kind}{max(longest, 1)}", copy=False)
+    wrong = np.flatnonzero(~(np.abs(y.astype(np.float64)) < 2.0**53))
+    if len(wrong):
+        raise DataError(
+            f"{what} must be finite, and less than 2^53, or text. Got {y[wrong[0]]:g} for example {wrong[0] + 1} "
+            "instead."
+        )
+    return y.astype(np.int64) if (y == np.floor(y)).all() else y.astype(np.float64)
 
 
 def convert_labels(y: Array, kind: str | None, what: str) -> Array:
@@ -230,23 +207,16 @@ def convert_labels(y: Array, kind: str | None, what: str) -> Array:
         return y
     if kind == "text":
         return np.where(y, "true", "false") if y.dtype.kind == "b" else y.astype(np.str_)
-    found: list[float | None] = [_truth(value) if kind == "truth" else _number(value) for value in y.tolist()]
-    if None in found:
-        rule = "true and false, or 1 and 0" if kind == "truth" else "numbers"
-        got = short_repr(y.tolist()[found.index(None)])
-        raise DataError(f"{what} must be {rule}, as those that the model learnt. Got {got} instead.")
+    found: list[float] = []
+    for value in y.tolist():
+        try:
+            found.append(_TRUTH[str(value).strip().lower()] if kind == "truth" else float(value))
+        except (KeyError, ValueError):
+            rule = "true and false, or 1 and 0" if kind == "truth" else "numbers"
+            raise DataError(
+                f"{what} must be {rule}, as those that the model learnt. Got {short_repr(value)} instead."
+            ) from None
     return np.array(found, dtype=np.bool_) if kind == "truth" else tidy_labels(np.array(found, dtype=float), what)
-
-
-def _truth(value: object) -> bool | None:
-    return _TRUTH.get(value.strip().lower()) if isinstance(value, str) else {1: True, 0: False}.get(value)  # type: ignore[call-overload]
-
-
-def _number(value: object) -> float | None:
-    try:
-        return None if isinstance(value, bool) else float(value)  # type: ignore[arg-type]
-    except ValueError:
-        return None
 
 
 def check_length(n_characters: int, what: str) -> None:
@@ -255,15 +225,6 @@ def check_length(n_characters: int, what: str) -> None:
         raise DataError(
             f"{what} must hold names of classes, of at most {_MAX_CHARACTERS} characters. Got {n_characters} instead."
         )
-
-
-def _from_floats(y: Floats, what: str) -> Array:
-    bad = np.flatnonzero(~np.isfinite(y))
-    if len(bad):
-        raise DataError(f"{what} must be finite. Got {y[bad[0]]} for example {bad[0] + 1} instead.")
-    if (np.abs(y) >= 2.0**53).any():
-        raise DataError(f"{what} must be less than 2^53, or text. Got {y[np.argmax(np.abs(y))]:g} instead.")
-    return y.astype(np.int64) if (y == np.floor(y)).all() else y
 
 
 def short_repr(value: object) -> str:

@@ -1,26 +1,23 @@
-"""Options of reading: what users can say about data, checked in one place."""
+"""Options of reading, checked in one place."""
 
 from __future__ import annotations
 
+import codecs
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
-from typing import Any, TypedDict
+from typing import Any
 
 import numpy as np
 
 from votron.data._sources import MAX_BYTES
 from votron.errors import VotronError
 
-__all__ = ["BatchKeywords", "ReadKeywords", "ReadOptions"]
+__all__ = ["ReadOptions"]
 
-BATCH_BYTES = 32 << 20
-LABELS = ("required", "optional", "none")
-MISSING = ("refuse", "drop", "keep")
 STRATEGIES = {"mean": "mean", "median": "median", "most-frequent": "most_frequent"}
 """Values that can be filled in for missing numbers, and scikit-learn's names for them."""
-LABEL_KINDS = ("number", "text", "truth")
-KINDS = (*LABEL_KINDS, "date")
+KINDS = ("number", "text", "truth", "date")
 """The kinds of columns that can be asked for."""
 NA_VALUES = ("", "NA", "N/A", "#N/A", "n/a", "NaN", "nan", "NULL", "null", "?")
 """Texts that mark a missing value by default."""
@@ -28,53 +25,70 @@ KEPT = ("na_values", "only_na_values", "zero_based", "encoding", "header", "quot
 """Options that hold for the data of a model as they held in training, unless something else is given."""
 RECORDED = (*KEPT, "format", "drop", "missing", "drop_unlabelled", "part")
 """Options that a model file records."""
-_CHOICES: dict[str, tuple[object, ...]] = {
-    "labels": LABELS,
-    "label_kind": (None, *LABEL_KINDS),
-    "missing": MISSING,
-    "part": (None, "train", "test"),
-    "decimal": (None, ".", ","),
-    "zero_based": (None, True, False),
-    "header": (None, True, False),
-    "only_na_values": (True, False),
-    "drop_unlabelled": (True, False),
-    "rgb": (True, False),
+
+
+def _one_of(*choices: str) -> tuple[str, Callable[[Any], bool]]:
+    return f"be one of {', '.join(map(repr, choices))}", lambda value: value in choices
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(value >= 1)
+
+
+def _is_size(value: Any) -> bool:
+    return isinstance(value, tuple | list) and len(value) == 2 and all(map(_is_count, value))
+
+
+def _is_separator(text: object) -> bool:
+    return isinstance(text, str) and len(text) == 1 and text.isascii() and not text.isalnum() and text not in "\r\n\0"
+
+
+def _is_encoding(name: Any) -> bool:
+    try:
+        return codecs.getincrementaldecoder(name) is not None and isinstance(b"  ".decode(name), str)
+    except (LookupError, UnicodeError, TypeError):
+        return False
+
+
+def _are_texts(values: object) -> bool:
+    return isinstance(values, tuple) and all(isinstance(value, str) for value in values)
+
+
+def _are_columns(values: object) -> bool:
+    return isinstance(values, tuple) and all(isinstance(value, str | int) for value in values)
+
+
+def _are_kinds(kinds: object) -> bool:
+    return isinstance(kinds, Mapping) and all(isinstance(key, str) and kinds[key] in KINDS for key in kinds)
+
+
+_TRUTH = ("be True or False", lambda value: isinstance(value, bool))
+_COUNT = ("be an int in the range [1, inf)", _is_count)
+_TEXTS = ("be texts", _are_texts)
+_RULES: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "labels": _one_of("required", "optional", "none"),
+    "label_kind": _one_of("number", "text", "truth"),
+    "drop": ("be names or numbers of columns", _are_columns),
+    "missing": _one_of("refuse", "drop", "keep"),
+    "drop_unlabelled": _TRUTH,
+    "na_values": _TEXTS,
+    "only_na_values": _TRUTH,
+    "columns": (f"map names of columns to one of {', '.join(map(repr, KINDS))}", _are_kinds),
+    "as_text": _TEXTS,
+    "n_features": _COUNT,
+    "zero_based": _TRUTH,
+    "max_bytes": _COUNT,
+    "part": _one_of("train", "test"),
+    "encoding": ("be an encoding of text that Python knows, such as latin-1", _is_encoding),
+    "header": _TRUTH,
+    "delimiter": ("be one character, and no quote", lambda value: _is_separator(value) and value not in "\"'"),
+    "quote": ("be one character, or empty", lambda value: value == "" or _is_separator(value)),
+    "decimal": _one_of(".", ","),
+    "rgb": _TRUTH,
+    "resize": ("be a height and a width, two ints in the range [1, inf)", _is_size),
+    "optional": _TEXTS,
+    "batch_bytes": _COUNT,
 }
-_TEXTS = {"na_values": str, "as_text": str, "optional": str, "drop": str | int}
-
-
-class ReadKeywords(TypedDict, total=False):
-    """The keyword arguments of `read_examples`: see `ReadOptions`."""
-
-    label: str | int | os.PathLike[str] | None
-    labels: str
-    label_kind: str | None
-    format: str | None
-    drop: Iterable[str | int]
-    missing: str
-    drop_unlabelled: bool
-    na_values: Iterable[str] | None
-    only_na_values: bool
-    columns: Mapping[str, str] | None
-    as_text: Iterable[str]
-    n_features: int | None
-    zero_based: bool | None
-    max_bytes: int
-    part: str | None
-    encoding: str | None
-    header: bool | None
-    delimiter: str | None
-    quote: str | None
-    decimal: str | None
-    rgb: bool
-    resize: tuple[int, int] | None
-    optional: Iterable[str]
-
-
-class BatchKeywords(ReadKeywords, total=False):
-    """The keyword arguments of `open_batches`: those of `read_examples`, and the size of a batch."""
-
-    batch_bytes: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -173,45 +187,27 @@ class ReadOptions:
     rgb: bool = False
     resize: tuple[int, int] | None = None
     optional: Iterable[str] = ()
-    batch_bytes: int = BATCH_BYTES
+    batch_bytes: int = 32 << 20
 
     def __post_init__(self) -> None:
-        for name, kind in _TEXTS.items():
-            object.__setattr__(self, name, _several(name, getattr(self, name), kind))
-        for name, choices in _CHOICES.items():
-            if getattr(self, name) not in choices or getattr(self, name).__class__ in (int, float):
-                raise _refused(name, f"be one of {', '.join(map(repr, choices))}", getattr(self, name))
-        for name in ("n_features", "max_bytes", "batch_bytes"):
-            value = getattr(self, name)
-            if not (_is_count(value) or (value is None and name == "n_features")):
-                raise _refused(name, "be an int in the range [1, inf)", value)
-        size = self.resize
-        if size is not None and not (isinstance(size, tuple | list) and len(size) == 2 and all(map(_is_count, size))):
-            raise _refused("resize", "be a height and a width, two ints in the range [1, inf)", size)
-        for name in ("delimiter", "quote"):
-            value = getattr(self, name)
-            if not (value is None or _is_separator(value) or (name == "quote" and value == "")):
-                raise _refused(name, "be one character", value)
-        if self.delimiter is not None and self.delimiter in ('"', "'", self.quote):
-            raise _refused("delimiter", "differ from the character around fields", self.delimiter)
-        if self.encoding is not None and not _is_encoding(self.encoding):
-            raise _refused("encoding", "be an encoding of text that Python knows, such as latin-1", self.encoding)
-        self._check_format()
-        kinds = self.columns if isinstance(self.columns, Mapping) else {None: None} if self.columns is not None else {}
-        if not all(isinstance(name, str) and kind in KINDS for name, kind in kinds.items()):
-            raise _refused("columns", f"map names of columns to one of {', '.join(map(repr, KINDS))}", self.columns)
-
-    def _check_format(self) -> None:
-        from votron.data.formats import choosable_formats, format_named
+        for name, one in {"na_values": str, "as_text": str, "optional": str, "drop": str | int}.items():
+            given = getattr(self, name)
+            values = (given,) if isinstance(given, one) else tuple(given) if isinstance(given, Iterable) else given
+            object.__setattr__(self, name, values)
+        for name, value in self.given().items():
+            if name in _RULES and not _RULES[name][1](value):
+                raise _refused(name, _RULES[name][0], value)
+        from votron.data.formats import FORMATS, format_named
 
         found = format_named(self.format) if isinstance(self.format, str) else None
-        if self.format is not None and not (found and found.choosable):
-            raise _refused("format", f"be one of {', '.join(map(repr, choosable_formats()))}", self.format)
+        if self.format is not None and (found is None or found.reads == "name"):
+            known = [name for name, format in FORMATS.items() if format.reads != "name"]
+            raise _refused("format", f"be one of {', '.join(map(repr, known))}", self.format)
 
     def given(self) -> dict[str, object]:
         """Return the options that differ from their defaults."""
-        values = {each.name: (getattr(self, each.name), each.default) for each in fields(self)}
-        return {name: value for name, (value, default) in values.items() if value != default}
+        names = [each.name for each in fields(self) if getattr(self, each.name) != each.default]
+        return {name: getattr(self, name) for name in names}
 
     @property
     def missing_texts(self) -> tuple[str, ...]:
@@ -224,33 +220,5 @@ class ReadOptions:
         return "text" if name in self.as_text else None if self.columns is None else self.columns.get(name)
 
 
-def _several(name: str, given: Any, kind: Any) -> tuple[Any, ...] | None:
-    """Return one value or several as a tuple."""
-    if given is None and name == "na_values":
-        return None
-    values = (given,) if isinstance(given, kind) else tuple(given) if isinstance(given, Iterable) else (None,)
-    if not all(isinstance(value, kind) for value in values):
-        raise _refused(name, "be texts" if kind is str else "be names or numbers of columns", given)
-    return values
-
-
-def _is_count(value: object) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(value >= 1)
-
-
-def _is_separator(text: object) -> bool:
-    return isinstance(text, str) and len(text) == 1 and text.isascii() and not text.isalnum() and text not in "\r\n\0"
-
-
-def _is_encoding(name: object) -> bool:
-    try:
-        return isinstance(name, str) and isinstance(b"  ".decode(name), str)
-    except (LookupError, UnicodeError):
-        return False
-
-
 def _refused(name: str, rule: str, got: object) -> VotronError:
-    return VotronError(
-        f"The {name!r} parameter of read_examples must {rule}. Got {got!r} instead.",
-        parameter=name,
-    )
+    return VotronError(f"The {name!r} parameter of read_examples must {rule}. Got {got!r} instead.", parameter=name)

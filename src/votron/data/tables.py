@@ -8,25 +8,24 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from votron._util.frames import kind_of
+from votron._util.frames import columns_of, floats_of, kind_of
 from votron._util.text import did_you_mean
 from votron._util.types import Array, Frame, Series
-from votron.data.examples import Examples, check_length, short_repr, tidy_labels, with_numbers_of
+from votron.data.examples import Examples, Lines, check_length, short_repr, tidy_labels
 from votron.data.options import ReadOptions
 from votron.errors import DataError
 
-Lines = Sequence[int] | NDArray[np.int64]
 Place = Callable[[int], str]
 _MAX_LISTED = 12
 _LOOKED_AT = 1000
+_MAX_CELLS = 1 << 28
 _WHAT = {"number": "numbers", "truth": "true and false, or 1 and 0", "date": "dates"}
+_TRUTH = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}
 _TRAINED = "as when the model was trained"
 _BEFORE = "as in the rows before it"
-
-
-# -- polars -----------------------------------------------------------------------------------------------------------
 
 
 def polars() -> Any:
@@ -40,12 +39,12 @@ def polars() -> Any:
 
 @contextmanager
 def polars_errors(what: str) -> Iterator[None]:
-    """Turn the errors of polars into ours: also its panics, which are not an Exception."""
+    """Turn the errors of polars into ours, and its panics, which are not an Exception."""
     try:
         yield
-    except (KeyboardInterrupt, SystemExit, GeneratorExit, MemoryError, DataError):
+    except (MemoryError, DataError):
         raise
-    except BaseException as error:
+    except (Exception, polars().exceptions.PanicException) as error:
         lines = str(error)[:_LOOKED_AT].strip().splitlines()  # it may quote a field of megabytes
         reason = " ".join((lines[0] if lines else type(error).__name__).split())[:200].rstrip(".:")
         raise DataError(f"{what}: {reason}.") from None
@@ -70,20 +69,32 @@ def place_in(lines: Lines | None, first_row: int = 0) -> Place:
     return lambda row: f"line {lines[row]}"
 
 
+class OddValueError(DataError):
+    """A column has a value that is not like the others: read as text, all of them could be read."""
+
+    def __init__(self, message: str, column: str, got: str, parameter: str | None = None) -> None:
+        super().__init__(message, parameter=parameter)
+        self.column, self.got = column, got
+
+
+class UnlabelledError(DataError):
+    """No row has a label."""
+
+
 # -- columns by name --------------------------------------------------------------------------------------------------
 
 
-def find_column(key: str | int, names: Sequence[str], what: str, name: str) -> str:
+def find_column(key: object, names: Sequence[str], what: str, name: str) -> str:
     """Return the name of a column that is given by name or number, or a number's text.
 
     A negative number counts from the end, without a nameless column that a delimiter at the end of each line makes.
     """
     if isinstance(key, str) and key in names:
         return key
+    n = len(names) - (len(names) > 1 and is_nameless(names[-1]))
     with suppress(ValueError):
-        number = int(key)
-        n = len(names) - (len(names) > 1 and is_nameless(names[-1]))
-        if -n <= number < len(names) and not isinstance(key, bool):
+        number = int(str(key))
+        if -n <= number < len(names):
             return names[number] if number >= 0 else names[n + number]
     raise DataError(
         f"The {what} must be a column of {name}, which has {list_names(names)}. Got {short_repr(key)} instead."
@@ -106,7 +117,7 @@ def list_names(names: Sequence[str]) -> str:
 def label_in(options: ReadOptions, names: Sequence[str]) -> str | None:
     """Return the column of the labels, if it can be found."""
     with suppress(DataError):  # raised later, where all is known
-        return None if options.label is None else find_column(_label_key(options), names, "", "")
+        return None if options.label is None else find_column(options.label, names, "", "")
     return None
 
 
@@ -124,62 +135,6 @@ def as_written(options: ReadOptions, names: Sequence[str]) -> set[str]:
     return found
 
 
-# -- examples ---------------------------------------------------------------------------------------------------------
-
-
-def frame_examples(
-    frame: Frame, options: ReadOptions, place: Place, about: Examples, name: str, *, may_be_empty: bool = False
-) -> Examples:
-    """Return the examples of a frame; `about` says where they are from, `name` is what sentences call it."""
-    label = _label_column(options, list(frame.columns), name)
-    y = None if label is None or options.labels == "none" else frame[label]
-    if y is not None and options.label_kind in ("truth", "number"):
-        y = _converted(y, options.label_kind, place, name, _TRAINED)
-    X = select(frame, _feature_columns(frame, options, label, name))
-    X = convert_columns(X, dict.fromkeys(options.as_text, "text") | dict(options.columns or {}), place, name)
-    unlabelled = None if y is None else missing_cells(y)
-    kept = _rows_to_keep(X, y, unlabelled, options, place, name, may_be_empty)
-    for column in X.get_columns():
-        _check_finite(column, place, name)
-    n_dropped = n_unlabelled = 0
-    if kept is not None:
-        about = with_numbers_of(about, kept.to_numpy())
-        n_dropped, n_unlabelled = int((~kept).sum()), 0 if unlabelled is None else int(unlabelled.sum())
-        X, y = X.filter(kept), None if y is None else y.filter(kept)
-    labels = None if y is None else tidy_labels(_label_array(y, name), f"The label column {label!r} of {name}")
-    return replace(
-        about, X=X, y=labels, label=label if labels is not None else None, dropped=n_dropped, unlabelled=n_unlabelled
-    )
-
-
-class OddValueError(DataError):
-    """A column has a value that is not like the others: read as text, all of them could be read."""
-
-    def __init__(self, *message: str, column: str = "", got: str = "", parameter: str | None = None) -> None:
-        super().__init__(*message, parameter=parameter)
-        self.column, self.got = column, got
-
-
-class UnlabelledError(DataError):
-    """No row has a label."""
-
-
-def _check_finite(column: Series, place: Place, name: str) -> None:
-    if not (column.dtype.is_float() and column.is_infinite().any()):
-        return
-    row = int(column.is_infinite().arg_true()[0])
-    got = f"{column[row]} in {place(row)}"
-    raise OddValueError(
-        f"The column {column.name!r} of {name} must hold finite numbers. Got {got} instead.",
-        column=column.name,
-        got=got,
-    )
-
-
-def _label_key(options: ReadOptions) -> str | int:
-    return options.label if isinstance(options.label, str | int) else str(options.label)
-
-
 def _label_column(options: ReadOptions, names: list[str], name: str) -> str | None:
     if options.labels != "required":
         found = label_in(options, names)
@@ -189,7 +144,7 @@ def _label_column(options: ReadOptions, names: list[str], name: str) -> str | No
             f"Say which column of {name} holds the labels, with label: it has {list_names(names)}.",
             parameter="label",
         )
-    label = find_column(_label_key(options), names, "label", name)
+    label = find_column(options.label, names, "label", name)
     if label in (options.columns or ()):
         raise DataError(f"The label of {name} must be another column than {label!r}, which the model learns from.")
     return label
@@ -201,19 +156,18 @@ def _feature_columns(frame: Frame, options: ReadOptions, label: str | None, name
         absent = next((one for one in options.columns if one not in names), None)
         if absent is not None:
             raise DataError(
-                f"There must be a column {absent!r} in {name}, as when the model was trained: it has "
-                f"{list_names(names)}.{did_you_mean(absent, names)}"
+                f"There must be a column {absent!r} in {name}, {_TRAINED}: it has {list_names(names)}."
+                f"{did_you_mean(absent, names)}"
             )
         return list(options.columns)
     dropped = {find_column(key, names, "column to drop", name) for key in options.drop}
     wanted = [one for one in names if one != label and one not in dropped]
+    if wanted and wanted[-1] == names[-1] and is_nameless(names[-1]) and frame[names[-1]].null_count() == frame.height:
+        wanted.pop()  # as a delimiter at the end of each line makes
     if not wanted:
         raise DataError(f"There must be a column of features in {name}. Got {list_names(names)} instead.")
-    for one in [one for one in wanted if is_nameless(one)]:
+    for one in filter(is_nameless, wanted):
         number = names.index(one)
-        if number == frame.width - 1 and frame[one].null_count() == frame.height:
-            wanted.remove(one)  # as a delimiter at the end of each line makes
-            continue
         raise DataError(
             f"Each column of {name} must have a name. Got none for column {number + 1} (numbers of rows, perhaps) "
             f"instead: name it, or leave it out with drop={number!r}.",
@@ -222,68 +176,91 @@ def _feature_columns(frame: Frame, options: ReadOptions, label: str | None, name
     return wanted
 
 
+# -- examples ---------------------------------------------------------------------------------------------------------
+
+
+def frame_examples(frame: Frame, options: ReadOptions, about: Examples, name: str, *, may_be_empty: bool) -> Examples:
+    """Return the examples of a frame; `about` says where they are from, `name` is what sentences call it."""
+    place = place_in(about.lines, about.first_row)
+    label = _label_column(options, list(frame.columns), name)
+    y = None if label is None or options.labels == "none" else frame[label]
+    if y is not None and options.label_kind in ("truth", "number"):
+        y = _converted(y, options.label_kind, place, name, _TRAINED)
+    X = select(frame, _feature_columns(frame, options, label, name))
+    X = convert_columns(X, dict.fromkeys(options.as_text, "text") | dict(options.columns or {}), place, name)
+    unlabelled = np.zeros(X.height, bool) if y is None else missing_cells(y)
+    kept = _rows_to_keep(X, y, unlabelled, options, place, name, may_be_empty)
+    for column in X.get_columns():
+        _check_finite(column, place, name)
+    found = replace(about, X=X)
+    if not kept.all():
+        found, y = found.take(kept), None if y is None else y.filter(kept)
+    return replace(
+        found,
+        y=None if y is None else tidy_labels(_label_array(y, name), f"The label column {label!r} of {name}"),
+        label=label if y is not None else None,
+        dropped=int((~kept).sum()),
+        unlabelled=int(unlabelled.sum()),
+    )
+
+
+def _check_finite(column: Series, place: Place, name: str) -> None:
+    if column.dtype.is_float() and column.is_infinite().any():
+        row = int(column.is_infinite().arg_true()[0])
+        got = f"{column[row]} in {place(row)}"
+        message = f"The column {column.name!r} of {name} must hold finite numbers. Got {got} instead."
+        raise OddValueError(message, column.name, got)
+
+
 def _label_array(column: Series, name: str) -> Array:
     """Return the labels of a column without missing values."""
-    pl = polars()
-    kind = kind_of(column)
-    if not len(column):  # of a batch of which no row is left, whose type says nothing
-        return np.array([], dtype=np.str_)
-    if kind in ("other", "date") or isinstance(column.dtype, pl.Decimal):
-        raise DataError(
-            f"The label column {column.name!r} of {name} must hold whole numbers, text or truth values. "
-            f"Got values of type {column.dtype} instead."
-        )
-    if kind == "text":
-        texts = column.cast(pl.String)
-        check_length(int(texts.str.len_chars().max() or 0), f"The label column {column.name!r} of {name}")
-        return np.array(texts.to_list(), dtype=np.str_)
-    return np.asarray(column.to_numpy())
+    if kind_of(column) not in ("text", "nothing"):
+        return np.asarray(column.to_numpy())
+    texts = column.cast(polars().String)
+    check_length(int(texts.str.len_chars().max() or 0), f"The label column {column.name!r} of {name}")
+    return np.array(texts.to_list(), dtype=np.str_)
 
 
-# -- missing values ---------------------------------------------------------------------------------------------------
-
-
-def missing_cells(column: Series) -> Series:
+def missing_cells(column: Series) -> NDArray[np.bool_]:
     """Tell which values of a column are missing: null, or NaN."""
-    return column.is_null() | column.is_nan().fill_null(False) if column.dtype.is_float() else column.is_null()
+    cells = column.is_null() | column.is_nan().fill_null(False) if column.dtype.is_float() else column.is_null()
+    return np.asarray(cells.to_numpy())
 
 
 def _rows_to_keep(
-    X: Frame, y: Series | None, unlabelled: Series | None, options: ReadOptions, place: Place, name: str, empty: bool
-) -> Series | None:
-    """Return which rows to keep, or None if all; refuse missing values that are neither to be dropped nor kept."""
-    kept = None
-    if y is not None and unlabelled is not None and unlabelled.any():
-        if not options.drop_unlabelled:
-            row, n = int(unlabelled.arg_true()[0]), int(unlabelled.sum())
-            raise DataError(
-                f"Every row of {name} must have a label, and {n:,} have none, the first in {place(row)} of column "
-                f"{y.name!r}: add it, or leave such rows out with drop_unlabelled=True.",
-                parameter="drop_unlabelled",
-            )
-        if unlabelled.all() and not empty:
-            raise UnlabelledError(f"None of the {len(y):,} rows of {name} has a label in column {y.name!r}.")
-        kept = ~unlabelled
-    gone = None
+    X: Frame,
+    y: Series | None,
+    unlabelled: NDArray[np.bool_],
+    options: ReadOptions,
+    place: Place,
+    name: str,
+    may_be_empty: bool,
+) -> NDArray[np.bool_]:
+    """Tell which rows to keep; refuse missing values that are neither to be dropped nor kept."""
+    if y is not None and unlabelled.any() and not options.drop_unlabelled:
+        raise DataError(
+            f"Every row of {name} must have a label, and {unlabelled.sum():,} have none, the first in "
+            f"{place(int(unlabelled.argmax()))} of column {y.name!r}: add it, or leave such rows out with "
+            "drop_unlabelled=True.",
+            parameter="drop_unlabelled",
+        )
+    if y is not None and unlabelled.all() and not may_be_empty:
+        raise UnlabelledError(f"None of the {len(y):,} rows of {name} has a label in column {y.name!r}.")
+    kept = ~unlabelled
     for column in X.get_columns() if options.missing != "keep" else ():
-        if (cells := missing_cells(column)).any():
-            gone = cells if gone is None else gone | cells
-    if gone is None:
-        return kept
-    there = ~gone if kept is None else kept & ~gone
-    left = gone if kept is None else gone & kept
-    if options.missing == "drop":
-        if not there.any() and not empty:
-            raise DataError(f"There is no row of {name} without a missing value: nothing is left after dropping them.")
-        return there
-    if left.any():
-        row, n = int(left.arg_true()[0]), int(left.sum())
+        if column.null_count() or column.dtype.is_float():
+            kept &= ~missing_cells(column)
+    incomplete = ~kept & ~unlabelled
+    if options.missing == "refuse" and incomplete.any():
+        row, n = int(incomplete.argmax()), int(incomplete.sum())
         first = next(column.name for column in X.get_columns() if missing_cells(column)[row])
         raise DataError(
-            f"There must be no missing values in {name}, and {n} of {len(gone):,} rows {'has' if n == 1 else 'have'} "
+            f"There must be no missing values in {name}, and {n} of {len(kept):,} rows {'has' if n == 1 else 'have'} "
             f"some: the first is in {place(row)}, column {first!r}. Say what to do about them with missing.",
             parameter="missing",
         )
+    if not kept.any() and not may_be_empty:
+        raise DataError(f"There is no row of {name} without a missing value: nothing is left after dropping them.")
     return kept
 
 
@@ -292,76 +269,91 @@ def _rows_to_keep(
 
 def convert_columns(X: Frame, kinds: Mapping[str, str], place: Place, name: str, why: str = _TRAINED) -> Frame:
     """Return a frame whose columns hold what they must: numbers as text where texts are wanted, and the reverse."""
-    changed = []
-    for column in X.get_columns():
-        wanted = kinds.get(column.name)
-        changed.append(column if wanted is None else _converted(column, wanted, place, name, why))
-    return polars().DataFrame(changed)
+    columns = X.get_columns()
+    return polars().DataFrame(
+        [_converted(one, kinds[one.name], place, name, why) if one.name in kinds else one for one in columns]
+    )
 
 
 def _converted(column: Series, wanted: str, place: Place, name: str, why: str) -> Series:
-    pl = polars()
-    kind = kind_of(column)
+    pl, kind = polars(), kind_of(column)
+    types = {"number": pl.Float64, "truth": pl.Boolean, "date": pl.Date, "text": pl.String}
+    nothing = pl.Series(column.name, [None] * len(column), dtype=types[wanted])
     if kind == "nothing":
-        types = {"number": pl.Float64, "truth": pl.Boolean, "date": pl.Date, "text": pl.String}
-        return pl.Series(column.name, [None] * len(column), dtype=types[wanted])
+        return nothing
     if wanted == "text":
         return column if kind in ("text", "other") else column.cast(pl.String)
-    texts = column.cast(pl.String) if kind in ("text", "boolean") else column
-    found, is_wrong = column, None
-    if why == _BEFORE and {kind, wanted} in ({"boolean", "number"}, {"number", "truth"}):
-        is_wrong = column.is_not_null()
-    elif wanted == "date":
-        is_wrong = column.is_not_null() if kind not in ("date", "text") else None
+    found = column
+    if (wanted == "date" and kind not in ("date", "text")) or (
+        why == _BEFORE and {kind, wanted} in ({"boolean", "number"}, {"number", "truth"})
+    ):
+        found = nothing
     elif wanted == "number" and kind == "text":
-        found = _numbers(texts)
+        found = column.cast(pl.String).cast(pl.Float64, strict=False)
+        odd = ~found.is_finite().fill_null(True) | (is_code(column) if why == _BEFORE else False)
+        found = found.set(odd, None)
     elif wanted == "truth" and kind != "boolean":
-        found = _truth_values(texts.str.to_lowercase() if kind == "text" else column.cast(pl.Float64))
-    is_wrong = found.is_null() & column.is_not_null() if is_wrong is None else is_wrong
-    if not is_wrong.any():
+        texts = column.cast(pl.String).str.to_lowercase()
+        found = texts.replace_strict(_TRUTH, default=None, return_dtype=pl.Boolean)
+    wrong = found.is_null() & column.is_not_null()
+    if not wrong.any():
         return found
-    bad = int(is_wrong.arg_true()[0])
+    row = int(wrong.arg_true()[0])
     what = "true and false" if why == _BEFORE and wanted == "truth" else _WHAT[wanted]
     remedy = ": read it as text with as_text (--discrete)" if why == _BEFORE else ""
     raise DataError(
-        f"The column {column.name!r} of {name} must hold {what}, {why}. Got {short_repr(column[bad])} in {place(bad)} "
+        f"The column {column.name!r} of {name} must hold {what}, {why}. Got {short_repr(column[row])} in {place(row)} "
         f"instead{remedy}.",
         parameter="as_text" if remedy else None,
     )
 
 
-def _numbers(texts: Series) -> Series:
-    pl = polars()
-    found = texts.cast(pl.Float64, strict=False)
-    return found.set(~found.is_finite().fill_null(True), None)
-
-
-def _truth_values(column: Series) -> Series:
-    """Return truth values for true, false, 1 and 0, null for other values."""
-    pl = polars()
-    true, false = (["true", "1"], ["false", "0"]) if column.dtype == pl.String else ([1.0], [0.0])
-    truth = column.is_in(true)
-    return truth.set(~(truth | column.is_in(false)).fill_null(False), None).rename(column.name)
-
-
 def settled(frame: Frame, seen: dict[str, str], told: Collection[str], place: Place, name: str) -> Frame:
     """Return a part whose columns hold what they did in the parts before; remember what they hold, unless told."""
-    for column in frame.get_columns():
-        if seen.get(column.name) == "number" and kind_of(column) == "text" and (codes := is_code(column)).any():
-            row = int(codes.arg_true()[0])
-            raise DataError(
-                f"The column {column.name!r} of {name} must hold numbers, {_BEFORE}. Got the code {column[row]!r} "
-                f"in {place(row)} instead: read it as text with as_text (--discrete).",
-                parameter="as_text",
-            )
     frame = convert_columns(frame, seen, place, name, _BEFORE)
     for column in frame.get_columns():
-        kind = {"boolean": "truth"}.get(kind_of(column), kind_of(column))
+        kind = kind_of(column)
         if kind not in ("nothing", "other") and column.name not in told:
-            seen[column.name] = kind
+            seen[column.name] = "truth" if kind == "boolean" else kind
     return frame
 
 
 def is_code(column: Series) -> Series:
     """Tell which texts begin as no number is written, such as 007."""
     return column.str.contains(r"^[+-]?0\d").fill_null(False)
+
+
+# -- examples as a table and as a matrix ------------------------------------------------------------------------------
+
+
+def as_table(examples: Examples) -> Frame:
+    """Return examples as a frame of polars, the labels, if there are any, in its last column."""
+    pl, X = polars(), examples.X
+    if examples.columns is None:
+        if X.shape[0] * X.shape[1] > _MAX_CELLS:
+            raise DataError(f"A table of {X.shape[0]:,} x {X.shape[1]:,} cells is too large: write svmlight or npz.")
+        dense = X.toarray() if sp.issparse(X) else X
+        X = pl.DataFrame({f"x{i}": np.ascontiguousarray(dense[:, i]) for i in range(dense.shape[1])})
+    if examples.y is None:
+        return X
+    name = examples.label if examples.columns is not None and examples.label else "label"
+    while name in X.columns:
+        name += "_"
+    y = examples.y.tolist() if examples.y.dtype.kind == "U" else examples.y
+    return X.with_columns(pl.Series(name, y))
+
+
+def as_matrix(examples: Examples, format: str) -> Any:
+    """Return the features as an array or CSR matrix; refuse texts, which a format of numbers does not hold."""
+    if examples.columns is None:
+        return examples.X
+    columns = columns_of(examples.X)
+    for column in columns:
+        if kind_of(column) not in ("number", "boolean") or column.null_count():
+            raise DataError(
+                f"The format {format!r} holds numbers alone, and column {column.name!r} of {examples.source!r} has "
+                "texts or missing values: write csv, parquet or arrow, or leave the column out."
+            )
+    if len({column.dtype for column in columns}) == 1 and kind_of(columns[0]) == "number":
+        return examples.X.to_numpy()
+    return np.column_stack([floats_of(column) for column in columns])

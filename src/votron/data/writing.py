@@ -7,7 +7,7 @@ from pathlib import Path
 
 from votron._util.files import write_bytes
 from votron.data.examples import Examples
-from votron.data.formats import format_named, format_of_suffix, written_formats
+from votron.data.formats import FORMATS, Format, format_named, format_of_suffix
 from votron.errors import DataError, VotronError
 
 __all__ = ["write_examples"]
@@ -59,8 +59,9 @@ def write_examples(examples: Examples, path: str | os.PathLike[str], format: str
     """
     target = Path(os.path.expanduser(path))
     chosen = format_named(format) if format is not None else format_of_suffix(target.suffix.lower())
-    if chosen is None or not chosen.is_written:
-        rule = ", ".join(map(repr, written_formats()))
+    written = [name for name, each in FORMATS.items() if type(each).write is not Format.write]
+    if chosen is None or chosen.name not in written:
+        rule = ", ".join(map(repr, written))
         raise VotronError(
             f"The 'format' parameter of write_examples must be one of {rule}, or the name of the file must say. "
             f"Got {format!r} for {target.name!r} instead.",

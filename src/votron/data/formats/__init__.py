@@ -2,36 +2,16 @@
 
 from __future__ import annotations
 
-from votron.data.formats.base import (
-    FORMATS,
-    Format,
-    Part,
-    choosable_formats,
-    format_named,
-    format_of_suffix,
-    register_format,
-    written_formats,
-)
+from votron.data.formats.base import FORMATS, Format, Part, format_named, format_of_suffix, register_format
 from votron.data.formats.columnar import Arrow, Parquet
 from votron.data.formats.csv import Csv, Tsv
-from votron.data.formats.idx import Idx
-from votron.data.formats.image_sets import KNOWN_SETS, ImageSets
+from votron.data.formats.idx import KNOWN_SETS, Idx, ImageSets
 from votron.data.formats.images import Images
 from votron.data.formats.json import Json, JsonLines
 from votron.data.formats.npy import Npy, Npz
 from votron.data.formats.svmlight import Svmlight
 
-__all__ = [
-    "FORMATS",
-    "KNOWN_SETS",
-    "Format",
-    "Part",
-    "choosable_formats",
-    "format_named",
-    "format_of_suffix",
-    "register_format",
-    "written_formats",
-]
+__all__ = ["FORMATS", "KNOWN_SETS", "Format", "Part", "format_named", "format_of_suffix", "register_format"]
 
 # In this order they are listed; what a text looks like is asked from the end, so that CSV, which takes any, comes last.
 for _format in (Csv, Tsv, Json, JsonLines, Parquet, Arrow, Svmlight, Idx, Npy, Npz, Images, ImageSets):

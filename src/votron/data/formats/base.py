@@ -1,8 +1,4 @@
-"""Formats: what each of them is asked, and where they are registered.
-
-A format knows how it is recognised, read and written, which options are its own, and where its labels are. Nobody else
-asks for a format's name.
-"""
+"""Formats: how each is recognised, read and written; and where they are registered."""
 
 from __future__ import annotations
 
@@ -19,7 +15,7 @@ from votron._util.types import Labels, RowsLike
 from votron.errors import VotronError
 
 if TYPE_CHECKING:
-    from votron.data._sources import Location, Source
+    from votron.data._sources import Source
     from votron.data.examples import Examples
     from votron.data.options import ReadOptions
 
@@ -28,20 +24,20 @@ __all__ = ["FORMATS", "Format", "Part", "format_named", "format_of_suffix", "reg
 
 @dataclass(frozen=True)
 class Part:
-    """Some rows of a source, as a format reads them; labels, missing values and kinds are checked later.
+    """Some rows of a source, as a format reads them; labels and missing values are checked later.
 
     Attributes
     ----------
     X : DataFrame of polars, ndarray or CSR matrix
         The rows. The labels of a table are among its columns.
     y : ndarray or None
-        The labels of what is no table, if there are any.
+        The labels of arrays, if there are any.
     label : str or None
         The name of what these labels were in.
     lines : sequence of int, optional
         The line of each row of a table, for messages. By default rows are counted from 1.
     about : mapping
-        What else is known: attributes of `Examples`, by name.
+        Other attributes of `Examples`, by name.
     """
 
     X: RowsLike
@@ -49,11 +45,6 @@ class Part:
     label: str | None = None
     lines: Sequence[int] | NDArray[np.int64] | None = None
     about: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def n_rows(self) -> int:
-        """The number of rows."""
-        return int(self.X.shape[0])
 
 
 class Format:
@@ -72,8 +63,7 @@ class Format:
     labels_at : str
         Where the labels are, in words, if ``label`` cannot say it.
     sequential : bool
-        Whether `read` yields one part after another and keeps none, from whatever gives bytes: then ``max_bytes`` is
-        no limit for batches.
+        Whether `read` yields one part after another and keeps none: then files may be larger than memory.
     reads : {"file", "folder", "name"}
         What it is read from; a name is one of `known`.
     known : tuple of str
@@ -128,27 +118,12 @@ class Format:
         """Tell whether a folder is read by this format; by default whether it reads folders at all."""
         return self.reads == "folder"
 
-    def has_parts(self, source: Location) -> bool:
-        """Tell whether a source has a part to train on and one to test with; by default False."""
-        return False
-
     def in_bounded_memory(self, source: Source) -> bool:
         """Tell whether reading a source in parts keeps only one in memory; by default if it is sequential."""
         return self.sequential
 
-    @property
-    def is_written(self) -> bool:
-        """Whether there is a writer."""
-        return type(self).write is not Format.write
-
-    @property
-    def choosable(self) -> bool:
-        """Whether users can ask for it by name: not for what is known by names of its own."""
-        return self.reads != "name"
-
 
 def _admitted(format: Any) -> tuple[str, Format]:
-    """Return a format's name and the format, given it or its class; or refuse it."""
     name, found = objects_of("format", Format)(format)
     for other in FORMATS.values():
         taken = sorted({*other.suffixes} & {*found.suffixes})
@@ -164,10 +139,10 @@ FormatClass = TypeVar("FormatClass", bound=type[Format])
 
 
 def register_format(cls: FormatClass) -> FormatClass:
-    r"""Make a format known: to `read_examples`, `open_batches`, `write_examples` and the command line.
+    r"""Make a format known to `read_examples`, `open_batches`, `write_examples` and the command line.
 
-    A package that brings formats names them as entry points of the group ``votron.formats``, by their names and by
-    each suffix of their files without the dot; then they are found without this call.
+    A package may instead name its formats as entry points of the group ``votron.formats``, by their names and by each
+    suffix of their files without the dot.
 
     Parameters
     ----------
@@ -177,7 +152,7 @@ def register_format(cls: FormatClass) -> FormatClass:
     Returns
     -------
     class
-        The same, so that this can stand above it as a decorator.
+        The same, so that this works as a decorator.
 
     Raises
     ------
@@ -207,24 +182,14 @@ def register_format(cls: FormatClass) -> FormatClass:
 
 
 def format_named(name: str) -> Format | None:
-    """Return the format of a name, one that another package brings if need be; None if there is none."""
+    """Return the format of a name, if need be from another package; None if there is none."""
     if name and name not in FORMATS:
         FORMATS.load(name)
     return FORMATS.get(name)
 
 
 def format_of_suffix(suffix: str) -> Format | None:
-    """Return the format of files whose names end so, one that another package brings if need be."""
+    """Return the format of files whose names end so, if need be from another package."""
     if suffix and not any(suffix in format.suffixes for format in FORMATS.values()):
         FORMATS.load(suffix[1:])
     return next((format for format in FORMATS.values() if suffix in format.suffixes), None)
-
-
-def choosable_formats() -> tuple[str, ...]:
-    """Return the names that can be asked for."""
-    return tuple(name for name, format in FORMATS.items() if format.choosable)
-
-
-def written_formats() -> tuple[str, ...]:
-    """Return the names of the formats that can be written."""
-    return tuple(name for name, format in FORMATS.items() if format.is_written)

@@ -9,33 +9,25 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections import Counter
 from collections.abc import Container, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from votron._util.frames import kind_of
+from votron._util.text import first_of
 from votron._util.types import Frame, Series
-from votron.data._sources import Source, beginning, lines_of_rows, text_parts, with_capital
-from votron.data.conversion import as_table
-from votron.data.examples import Examples, short_repr
-from votron.data.formats._csv_layout import (
-    Layout,
-    count_delimiters,
-    end_of_last_record,
-    find_layout,
-    is_number,
-    no_header_error,
-    records,
-)
+from votron.data._sources import Source, beginning, text_parts, with_capital
+from votron.data.examples import Examples, Lines, short_repr
 from votron.data.formats.base import Format, Part
 from votron.data.options import ReadOptions
 from votron.data.tables import (
-    Lines,
     OddValueError,
     Place,
+    as_table,
     as_written,
     check_names,
     is_code,
@@ -47,9 +39,11 @@ from votron.data.tables import (
 )
 from votron.errors import DataError
 
+_DELIMITERS = ",\t;|"
+_SAMPLE, _N_SAMPLED = 1 << 16, 200
 _N_FIRST = 1000
-_SAMPLE = 1 << 16
 _LARGE = 1 << 20
+_NUMBER = re.compile(r"[+-]?(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][+-]?\d++)?")
 _COMMA = r"^([+-]?\d+),(\d+)$"
 _TRUTH = ["true", "false"]
 
@@ -70,25 +64,22 @@ class Csv(Format):
 
     def read(self, source: Source, options: ReadOptions, batch_bytes: int | None) -> Iterator[Part]:
         """Yield a table, of all text at once where no batches are asked for: then its types depend on all rows."""
-        layout = find_layout(beginning(source), source.name, options.delimiter or self.separator, options)
-        check_names(layout.names, source.name)
+        layout = _find_layout(beginning(source), source.name, options.delimiter or self.separator, options)
         about = {"header": layout.header, "delimiter": layout.delimiter, "quote": layout.quote or ""}
         n_header = layout.n_header
         columns = _Columns(layout, options)
-        for data, line in text_parts(source, batch_bytes, lambda data: end_of_last_record(data, layout.quote)):
+        for data, line in text_parts(source, batch_bytes, lambda data: _end_of_last_record(data, layout.quote)):
             taken = min(n_header, len(data))  # a part may end within blank lines above the header
             n_header -= taken
             line, data = line + data.count(b"\n", 0, taken), data[taken:]
             frame, lines = _rows(data, layout, line, columns)
             del data
-            place = place_in(lines)
             if frame.height:
+                place = place_in(lines)
                 frame = columns.typed(frame, place)
-                yield Part(
-                    settled(frame, columns.seen, columns.told, place, source.name) if batch_bytes else frame,
-                    lines=lines,
-                    about=about,
-                )
+                if batch_bytes is not None:
+                    frame = settled(frame, columns.seen, columns.told, place, source.name)
+                yield Part(frame, lines=lines, about=about)
             elif batch_bytes is None:
                 raise DataError(f"There are no examples in {source.name}: it has a header and no rows.")
             del frame  # not to be in memory while the next are read
@@ -113,49 +104,165 @@ class Tsv(Csv):
         return False
 
 
-# -- rows -------------------------------------------------------------------------------------------------------------
+# -- layout -----------------------------------------------------------------------------------------------------------
 
 
-def _rows(data: bytes, layout: Layout, first_line: int, columns: _Columns) -> tuple[Any, Lines]:
+@dataclass(frozen=True)
+class _Layout:
+    name: str
+    names: tuple[str, ...]
+    delimiter: str
+    quote: str | None
+    header: bool
+    n_header: int
+    """The bytes before the first row."""
+
+
+def _find_layout(text: bytes, name: str, delimiter: str | None, options: ReadOptions) -> _Layout:
+    """Return the layout that the beginning of a text shows, as far as it is not given."""
+    if not text.strip():
+        raise DataError(f"Cannot read {name}: the file is empty.")
+    begin = len(text) - len(text.lstrip(b"\r\n"))
+    sample = text[begin : begin + _SAMPLE]
+    if len(sample) == _SAMPLE and b"\n" in sample:
+        sample = sample[: sample.rfind(b"\n") + 1]
+    quote = '"' if options.quote is None else options.quote or None
+    delimiter = delimiter or max(_DELIMITERS, key=lambda each: _fitness(sample, each, quote))
+    n_bytes = _end_of_first_record(text[begin:], quote)
+    rows = _sampled(text[begin : begin + max(n_bytes, len(sample))], delimiter, quote)
+    if not rows:
+        raise DataError(f"The first line of {name} must name the columns, and has no end: a quote may not be closed.")
+    names = [field.strip() for field in rows[0]]
+    if options.header is None:
+        _check_header(names, rows[1:], name, options.missing_texts)
+    if options.header is False:
+        return _Layout(name, tuple(f"c{i}" for i in range(len(names))), delimiter, quote, False, begin)
+    twice = next((one for one, n in Counter(filter(None, names)).items() if n > 1), None)
+    if twice is not None:
+        raise DataError(f"The names of the columns of {name} must differ. Got {twice[:60]!r} twice instead.")
+    check_names(names, name)
+    names = [field or f"<column {i + 1}>" for i, field in enumerate(names)]
+    return _Layout(name, tuple(names), delimiter, quote, True, begin + n_bytes)
+
+
+def _fitness(sample: bytes, delimiter: str, quote: str | None) -> tuple[float, int]:
+    """Return the share of lines that have the usual number of fields, if that is more than one, and the number."""
+    counts = [len(row) for row in _sampled(sample, delimiter, quote)]
+    usual, n = Counter(counts).most_common(1)[0] if counts else (1, 0)
+    return (n / len(counts), usual) if usual > 1 else (0.0, 1)
+
+
+def _sampled(sample: bytes, delimiter: str, quote: str | None) -> list[list[str]]:
+    """Return the fields of the first records that are not blank."""
+    rows = []
+    with suppress(csv.Error):  # a quote that is closed after the sample, or never
+        for _, row in _records(sample, delimiter, quote):
+            rows += [row] if row else []
+            if len(rows) == _N_SAMPLED:
+                break
+    return rows
+
+
+def _check_header(names: list[str], rows: list[list[str]], name: str, missing: Container[str]) -> None:
+    """Refuse names of columns that look like a title, or like data: numbers above numbers, unless they count up."""
+    filled, usual = [field for field in names if field], Counter(map(len, rows)).most_common(1)
+    if usual and len(filled) == 1 and usual[0][0] >= (2 if len(names) == 1 else 3):
+        raise DataError(
+            f"The first line of {name} must name the columns. Got one field, {short_repr(filled[0])}, above lines of "
+            f"{usual[0][0]}, which seems to be a title: delete what stands above the names of the columns."
+        )
+    numbers = [i for i, field in enumerate(names) if _is_number(field)]
+    if [names[i] for i in numbers] == [str(i) for i in range(len(numbers))]:  # as pandas calls them
+        return
+    for i in numbers:
+        below = [row[i].strip() for row in rows if len(row) > i]
+        if any(map(_is_number, below)) and all(_is_number(field) or field in missing for field in below):
+            raise DataError(
+                f"The first line of {name} must name the columns. Got {first_of(names, 3)[:100]} instead: add such a "
+                "line, or say header=False, which calls them c0, c1, and so on, or header=True if these are names.",
+                parameter="header",
+            )
+
+
+def _is_number(text: str) -> bool:
+    return _NUMBER.fullmatch(text) is not None
+
+
+# -- records ----------------------------------------------------------------------------------------------------------
+
+
+def _records(data: bytes, delimiter: str, quote: str | None, first_line: int = 1) -> Iterator[tuple[int, list[str]]]:
+    """Yield the line that each record begins on, and its fields, as Python's csv module reads them; slow."""
+    text = io.StringIO(data.decode("utf-8", errors="replace"), newline="")
+    limit = csv.field_size_limit(2**31 - 1)
+    try:
+        quoting: Any = csv.QUOTE_MINIMAL if quote else csv.QUOTE_NONE
+        reader = csv.reader(text, delimiter=delimiter, quotechar=quote or '"', quoting=quoting, strict=True)
+        line = first_line
+        for row in reader:
+            yield line, row
+            line = first_line + reader.line_num
+    finally:
+        csv.field_size_limit(limit)
+
+
+def _end_of_first_record(data: bytes, quote: str | None) -> int:
+    end, mark = data.find(b"\n"), (quote or "").encode()
+    while mark and end >= 0 and data.count(mark, 0, end) % 2:
+        end = data.find(b"\n", end + 1)
+    return end + 1 if end >= 0 else len(data)
+
+
+def _end_of_last_record(data: bytes, quote: str | None) -> int:
+    """Return where the last record that a newline ends has its end; 0 if there is none."""
+    end, mark = data.rfind(b"\n"), (quote or "").encode()
+    while mark and end >= 0 and data.count(mark, 0, end) % 2:
+        end = data.rfind(b"\n", 0, data.rfind(mark, 0, end))
+    return end + 1
+
+
+def _rows(data: bytes, layout: _Layout, line: int, columns: _Columns) -> tuple[Frame, Lines]:
     """Return some whole records as a frame of texts and numbers, and the line that each begins on."""
-    pl = polars()
+    pl, n = polars(), len(layout.names)
+    if data.startswith((b"\n", b"\r")):  # from the first line polars takes the number of columns
+        line += data.count(b"\n", 0, len(data) - len(data.lstrip(b"\r\n")))
+        data = data.lstrip(b"\r\n")
     if len(data) < 3 or not data.endswith(b"\n") or data.endswith((b"\n\n", b"\n\r\n")):
         data = data.rstrip(b"\r\n") + b"\n"
-    n = len(layout.names)
-    if data.startswith((b"\n", b"\r")):  # from the first line polars takes the number of columns
-        stripped = data.lstrip(b"\r\n")
-        first_line += data.count(b"\n", 0, len(data) - len(stripped))
-        data = stripped
     if data == b"\n":
         return pl.DataFrame(schema=dict.fromkeys(layout.names, pl.String)), range(0)
     try:
         frame = _frame_of(data, layout, columns)
     except DataError as error:
-        list(_checked_records(data, layout, first_line))
-        raise _misplaced_quote(data, layout, first_line) or error from None
-    lines: Lines | None = lines_of_rows(data, frame.height, first_line)
-    short = frame.to_series(n - 1).null_count() > 0  # polars fills short lines with nulls, blank ones too
-    if short and (n == 1 or count_delimiters(data, layout.delimiter, layout.quote) != frame.height * (n - 1)):
-        found = list(_checked_records(data, layout, first_line))
-        frame = frame.filter(pl.Series([fields != [] for _, fields in found]))
-        lines = np.array([line for line, fields in found if fields])
-    if lines is None:
-        lines = np.array([line for line, fields in _checked_records(data, layout, first_line) if fields])
+        list(_checked_records(data, layout, line))
+        raise _misplaced_quote(data, layout, line) or error from None
+    quoted = layout.quote is not None and layout.quote.encode() in data
+    may_be_short = frame.to_series(n - 1).null_count() > 0  # polars fills short lines with nulls, blank ones too
+    if may_be_short and not quoted and n > 1:
+        may_be_short = data.count(layout.delimiter.encode()) != frame.height * (n - 1)
+    if not may_be_short and data.count(b"\n") == frame.height:
+        return frame, range(line, line + frame.height)
+    found = list(_checked_records(data, layout, line))
+    if len(found) == frame.height:
+        frame = frame.filter(pl.Series([filled for _, filled in found]))
+    lines = np.array([line for line, filled in found if filled])
     if len(lines) != frame.height:
-        raise DataError(f"Cannot read {layout.name}: its quotes and line ends do not fit together.")
+        raise _misplaced_quote(data, layout, line) or DataError(
+            f"Cannot read {layout.name}: its quotes and line ends do not fit together."
+        )
     return frame, lines
 
 
-def _frame_of(data: bytes, layout: Layout, columns: _Columns) -> Any:
+def _frame_of(data: bytes, layout: _Layout, columns: _Columns) -> Frame:
     """Return the fields of some records as texts; columns of fractions as numbers, which takes less time and memory."""
     if len(data) > _LARGE:
-        head = data[: end_of_last_record(data[:_SAMPLE], layout.quote)]
+        head = data[: _end_of_last_record(data[:_SAMPLE], layout.quote)]
         with suppress(DataError):  # a later field is not a number: then all are read as texts
             return _parsed(data, layout, columns.fractions(_parsed(head, layout)))
     return _parsed(data, layout)
 
 
-def _parsed(data: bytes, layout: Layout, numbers: Container[str] = ()) -> Any:
+def _parsed(data: bytes, layout: _Layout, numbers: Container[str] = ()) -> Frame:
     pl = polars()
     types = [pl.Float64 if name in numbers else pl.String for name in layout.names]
     with polars_errors(f"Cannot read {layout.name}"):
@@ -170,17 +277,17 @@ def _parsed(data: bytes, layout: Layout, numbers: Container[str] = ()) -> Any:
     return frame
 
 
-def _checked_records(data: bytes, layout: Layout, first_line: int) -> Iterator[tuple[int, list[str]]]:
-    """Yield the records, blank lines among them; refuse one with too few or too many fields."""
-    n, line, fields = len(layout.names), first_line, list[str]()
+def _checked_records(data: bytes, layout: _Layout, first_line: int) -> Iterator[tuple[int, bool]]:
+    """Yield the line of each record, and whether it is not blank; refuse one with too few or too many fields."""
+    n, line = len(layout.names), first_line
     try:
-        for line, fields in records(data, layout.delimiter, layout.quote, first_line):
+        for line, fields in _records(data, layout.delimiter, layout.quote, first_line):
             if fields and len(fields) != n:
                 raise DataError(
                     f"Line {line} of {layout.name} must have {n} fields, as the first line has, separated by "
                     f"{layout.delimiter!r}. Got {len(fields)} instead."
                 )
-            yield line, fields
+            yield line, bool(fields)
     except csv.Error as error:
         if "unexpected end" in str(error):
             raise DataError(
@@ -191,12 +298,10 @@ def _checked_records(data: bytes, layout: Layout, first_line: int) -> Iterator[t
         ) from None
 
 
-def _misplaced_quote(data: bytes, layout: Layout, first_line: int) -> DataError | None:
+def _misplaced_quote(data: bytes, layout: _Layout, first_line: int) -> DataError | None:
     """Return the error of a quote inside a field, if there is one."""
-    if layout.quote is None:
-        return None
-    quote, edge = re.escape(layout.quote.encode()), re.escape(layout.delimiter.encode())
-    found = re.search(rb"[^%s\n%s]%s[^%s\r\n%s]" % (edge, quote, quote, edge, quote), data)
+    quote, edge = re.escape((layout.quote or "").encode()), re.escape(layout.delimiter.encode())
+    found = re.search(rb"[^%s\n%s]%s[^%s\r\n%s]" % (edge, quote, quote, edge, quote), data) if quote else None
     if found is None:
         return None
     line = first_line + data.count(b"\n", 0, found.start() + 1)
@@ -213,14 +318,14 @@ def _misplaced_quote(data: bytes, layout: Layout, first_line: int) -> DataError 
 class _Columns:
     """The kinds of a file's columns, as far as they are given or were seen in the parts before."""
 
-    def __init__(self, layout: Layout, options: ReadOptions) -> None:
+    def __init__(self, layout: _Layout, options: ReadOptions) -> None:
         self.seen: dict[str, str] = {}
-        self._layout = layout
-        self._texts = as_written(options, layout.names)
         self.told = options.columns or {}
+        self._name = layout.name
+        self._texts = as_written(options, layout.names)
         self._label = label_in(options, layout.names)
         self._missing = list(options.missing_texts)
-        self._as_they_are = not any(map(is_number, self._missing))
+        self._as_they_are = not any(map(_is_number, self._missing))
         """Whether what can be read as a number is one, and not the mark of a missing value."""
         self._decimal = options.decimal or ("." if layout.delimiter == "," else None)
 
@@ -237,17 +342,12 @@ class _Columns:
     def typed(self, frame: Frame, place: Place) -> Frame:
         """Return a frame of texts as numbers, truth values and texts."""
         with ThreadPoolExecutor() as pool:  # polars works on one column without the interpreter's lock
-            columns = list(pool.map(lambda column: self._typed(column, place), frame.get_columns()))
-        for column in columns:
-            if column.name in self._layout.doubtful and kind_of(column) == "number":
-                raise no_header_error(self._layout.names, self._layout.name)
-        return polars().DataFrame(columns)
+            return polars().DataFrame(list(pool.map(lambda column: self._typed(column, place), frame.get_columns())))
 
     def _typed(self, texts: Series, place: Place) -> Series:
-        name = texts.name
         if texts.dtype.is_float():
             return texts.fill_nan(None)
-        if name in self._texts or self.seen.get(name) == "text":
+        if texts.name in self._texts or self.seen.get(texts.name) == "text":
             return self._cleaned(texts)
         numbers = self._numbers(texts) if self._as_they_are else None  # cleaning takes longer than reading
         if numbers is None:
@@ -285,27 +385,23 @@ class _Columns:
             is_number |= texts.str.contains(_COMMA).fill_null(False)
         n_numbers = int(is_number.sum())
         if n_numbers < n < 2 * n_numbers and not (name == self._label or name in self.told or name in self.seen):
-            raise self._odd_value(texts, ~is_number & texts.is_not_null(), place)
+            row = int((~is_number & texts.is_not_null()).arg_true()[0])
+            got = f"{short_repr(texts[row])} in {place(row)}"
+            raise OddValueError(
+                f"The column {name!r} of {self._name} must hold numbers alone, as most of its values are. Got {got} "
+                "instead: correct it, add it to na_values (--na-values) if it marks a missing value, or read the "
+                "column as text with as_text (--discrete).",
+                name,
+                got,
+                "na_values",
+            )
         lower = texts.str.to_lowercase() if n and not n_numbers else None
         return texts if lower is None or lower.is_in(_TRUTH).sum() < n else lower == "true"
-
-    def _odd_value(self, texts: Series, odd: Series, place: Place) -> DataError:
-        row = int(odd.arg_true()[0])
-        got = f"{short_repr(texts[row])} in {place(row)}"
-        return OddValueError(
-            f"The column {texts.name!r} of {self._layout.name} must hold numbers alone, as most of its values are. "
-            f"Got {got} instead: correct it, add it to na_values (--na-values) if it marks a missing value, or "
-            "read the column as text with as_text (--discrete).",
-            column=texts.name,
-            got=got,
-            parameter="na_values",
-        )
 
 
 def _plain_numbers(texts: Series) -> Series:
     """Return texts as whole numbers if all of them are, else as numbers; null where they are not."""
-    pl = polars()
-    first = texts.head(_N_FIRST)
+    pl, first = polars(), texts.head(_N_FIRST)
     if first.cast(pl.Int64, strict=False).null_count() == first.null_count():
         whole = texts.cast(pl.Int64, strict=False)
         if whole.null_count() == texts.null_count():
