@@ -32,8 +32,6 @@ BYTES_A_RUN = 1 << 30
 """Memory for a run on 60,000 images; fewer images need less."""
 SHARE_OF_MEMORY = 0.6
 """Share of the free memory for all runs together."""
-COST = {1: 1.0, 2: 2.5, 3: 1.5}
-"""Duration of a run relative to one of degree 4 or more: the longest start first."""
 RULES: dict[str, tuple[str, bool]] = {
     "Vote": ("vote", False),
     "Avg (unnorm)": ("average", False),
@@ -244,7 +242,6 @@ def perform_missing(
     """Return the results of these runs; those that are not in the store are done now, and stored one by one."""
     found = {key: result for key in keys if (result := store.get(key.name, RunResult)) is not None}
     missing = [key for key in keys if key not in found]
-    missing.sort(key=lambda key: COST.get(key.degree, 1.0), reverse=True)
     if not missing:
         return found
     workers = min(len(missing), jobs or _that_fit(len(data.X)))
