@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from contextlib import nullcontext
 from typing import Any
 
@@ -184,16 +183,6 @@ def test_the_averaged_perceptron(client, digits):
     assert shuffled.score(X, y) > 0.9
 
 
-def test_joblib_on_the_cluster(client, digits):
-    import joblib
-    from sklearn.model_selection import cross_val_score
-
-    X, y = digits
-    expected = cross_val_score(voted(), X, y, cv=3)
-    with joblib.parallel_backend("dask"):
-        assert np.array_equal(cross_val_score(voted(n_jobs=1), X, y, cv=3, n_jobs=2), expected)
-
-
 def test_rows_do_not_come_together(client):
     n, d, size = 160_000, 500, 20_000
 
@@ -267,22 +256,3 @@ def test_scattered_data(client, digits):
     parts = [da.from_delayed(dask.delayed(h), (n, 64), dtype=X.dtype) for h, n in zip(held, (900, 897), strict=True)]
     rows, labels = da.concatenate(parts), da.from_array(y, chunks=((900, 897),))
     assert voted().fit(rows, labels).record_.equals(voted().fit(X, y).record_)
-
-
-def no_answer():
-    raise TimeoutError("no answer from the disk")
-
-
-def test_a_timeout_of_ones_own(client):
-    chunk = da.from_delayed(dask.delayed(no_answer)(), (5, 3), dtype=np.float64)
-    with pytest.raises(TimeoutError, match="no answer from the disk"):
-        voted().fit(chunk, np.arange(5) % 2)
-
-
-def test_the_first_error_is_told_at_once(client):
-    from votron.cluster.client import results_of
-
-    start = time.monotonic()
-    with pytest.raises(ZeroDivisionError):
-        results_of(client, [client.submit(time.sleep, 30), client.submit(divmod, 1, 0)])
-    assert time.monotonic() - start < 20

@@ -72,7 +72,7 @@ class SpreadRows:
         found.__dict__.pop("witnesses", None)
         found.kept = self.kept[kept]
         found.shape = (len(kept), self.shape[1])
-        found.facts = found._each(facts_of, found._kept_of_chunks)
+        found.facts = found._each(facts_of, found._by_chunk(found.kept))
         return found
 
     # -- chunks -----------------------------------------------------------------------------------------------------
@@ -97,11 +97,6 @@ class SpreadRows:
         """Divide ascending numbers of given rows by chunks, and return those in each."""
         parts = np.split(given, np.searchsorted(given, self._starts[1:-1]))
         return [part - start for part, start in zip(parts, self._starts, strict=False)]
-
-    @property
-    def _kept_of_chunks(self) -> list[Index]:
-        """For each chunk the rows that are kept."""
-        return self._by_chunk(self.kept)
 
     def brought(self, some: Index) -> Rows:
         """Return a few rows, here, in the order of their numbers given."""
@@ -142,7 +137,7 @@ class SpreadRows:
         sparse, d = sp.issparse(self.witnesses), self.shape[1]
         step = rows_in_bytes(np.empty(0) if sparse else np.empty((0, d)))
         edges = np.cumsum([0, *(facts.n_stored // (1 if sparse else max(1, d)) for facts in self.facts)]).tolist()
-        kept, futures, found = self._kept_of_chunks, self.futures(range(len(self.lengths))), []
+        kept, futures, found = self._by_chunk(self.kept), self.futures(range(len(self.lengths))), []
         for start in range(0, edges[-1], step):
             stop, cuts = min(start + step, edges[-1]), []
             for k, (first, end) in enumerate(pairwise(edges)):
@@ -158,7 +153,7 @@ class SpreadRows:
         products = kernel.products(self.traits(kernel) if traits is None else traits)
         if products.dtype is not np.float32:
             return np.concatenate([facts.squares for facts in self.facts])
-        return np.concatenate(self._each(squares_of, self._kept_of_chunks, [products] * len(self.lengths)))
+        return np.concatenate(self._each(squares_of, self._by_chunk(self.kept), [products] * len(self.lengths)))
 
     # -- training ---------------------------------------------------------------------------------------------------
 

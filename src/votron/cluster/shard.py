@@ -10,7 +10,6 @@ anywhere. Nothing here knows of Dask.
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -64,16 +63,17 @@ class NewEvents(NamedTuple):
 
 
 class Look(NamedTuple):
-    """An interval to look at next: its places, from ``start`` to ``stop`` - 1 at most, and which rows to return."""
+    """An interval to look at next, from ``start`` to ``stop`` - 1 at most; ``end`` is that of the pass, or of the run.
+
+    A shard ends it after ``most`` candidates. These are the rows with a margin below ``nearby``, as a multiple of the
+    distance that scores may move.
+    """
 
     start: int
     stop: int
     end: int
-    """The end of the pass, or of the run."""
-    most: int = 512
-    """Candidates after which a shard ends the interval."""
-    nearby: float = math.inf
-    """The margin below which a row is a candidate, as a multiple of the distance that scores may move."""
+    most: int
+    nearby: float
 
 
 class Step(NamedTuple):
@@ -92,27 +92,27 @@ class Step(NamedTuple):
 
 
 class Candidates(NamedTuple):
-    """Rows of an interval that are wrong or may become so: all that the walk must know of them."""
+    """Rows of an interval, which for this shard ends at ``stop``, that are wrong or may become so.
+
+    Of each its place, its scores as a column, and its number as a support, -1 if it is none; and the rows of these.
+    """
 
     stop: int
-    """The end of the interval for this shard."""
     places: Index
     scores: Floats
-    """One column a row."""
     slots: Index
-    """Their numbers as supports, -1 for those that are none."""
     rows: Rows
-    """Those that are none yet."""
 
 
 class Reply(NamedTuple):
-    """The answer of a shard to a step."""
+    """The answer of a shard: the first place whose row was wrong without an event, or else candidates.
+
+    Its facts are the seconds of products, and the pairs that were multiplied, since it began.
+    """
 
     wrong_at: int | None
-    """The first place whose row was wrong without an event; then there are no candidates."""
     candidates: Candidates | None
     facts: dict[str, float]
-    """Seconds of products, and the pairs that were multiplied, since the shard began."""
 
 
 class Part(NamedTuple):
@@ -244,8 +244,6 @@ class Shard:
 
     def _confirm(self, n_confirmed: int, n_support: int) -> None:
         """Take back events beyond the first ``n_confirmed``; all others stand."""
-        if self.events.n < n_confirmed:
-            raise RuntimeError(f"this shard has {self.events.n} events, and should have {n_confirmed}")
         if self.events.n > n_confirmed:
             self.events.truncate(n_confirmed, n_support)
             for i, (F, seen) in self._before.items():
@@ -368,8 +366,6 @@ class Shard:
 
     def _near(self, i: int, low: int, high: int, look: Look) -> Index:
         """Return the rows of page i that are wrong, or as near to it as a look asks for."""
-        if look.nearby == math.inf:
-            return np.arange(low, high)
         margin = np.empty(high - low)
         _loops.smallest_margins(self.F[i], self.codes[i], self.threshold[i], low, high, margin)
         # vectors move with the root of the mistakes that come before a row, and its score with its length
