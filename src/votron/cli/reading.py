@@ -70,16 +70,16 @@ def base_name(path: str) -> str:
 
 def empty_rows(X: RowsLike) -> Array:
     """Tell which rows of a table lack a value."""
-    from votron._util.frames import empty_cells
+    from votron._util.frames import missing_in
 
-    return np.asarray(np.any([empty_cells(X[name]) for name in X.columns], axis=0))
+    return np.asarray(np.any([missing_in(X[name]) for name in X.columns], axis=0))
 
 
 def missing_by_column(X: RowsLike) -> dict[str, int]:
     """Return how many rows lack each column that some lack."""
-    from votron._util.frames import empty_cells
+    from votron._util.frames import missing_in
 
-    counts = {name: int(np.count_nonzero(empty_cells(X[name]))) for name in getattr(X, "columns", ())}
+    counts = {name: int(np.count_nonzero(missing_in(X[name]))) for name in getattr(X, "columns", ())}
     return {name: n for name, n in counts.items() if n}
 
 
