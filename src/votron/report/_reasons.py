@@ -9,7 +9,6 @@ from votron._util.text import counted, on_one_line, shortened
 from votron._util.types import Array, Floats, Params
 from votron.errors import VotronError
 from votron.explanations import Explanation, Terms, explain, strongest_features
-from votron.explanations._text import named, terms_to_draw
 from votron.plots.batches import PredictedRow
 from votron.plots.images import images_of
 from votron.report._rows import picture, values_of
@@ -64,14 +63,14 @@ def _card(found: Findings, kind: str, row: PredictedRow, why: Explanation) -> Pa
         card["bars"] = _bars([(effect.name, effect.change, None) for effect in shown])
         card["sum"] = f"The bars: how much the score, {why.score:+.4g}, would fall on average with another row's value."
         return card
-    terms = terms_to_draw(why, as_image=row.image is not None)
+    terms = why.main_sum(as_image=row.image is not None)
     if terms is not None and terms.kind == "features" and row.image is not None:
         card["pixels"] = _pixels(terms, row.image)
     elif terms is not None:
         images = _example_images(found, terms, row)
         constant = terms.constant / terms.divisor
         entries: list[_Entry] = [("intercept", constant, None)] if constant else []
-        entries += [(named(term, terms.kind), term.share, images.get(term.slot)) for term in terms.largest]
+        entries += [(str(term), term.share, images.get(term.slot)) for term in terms.largest]
         card["bars"], card["sum"] = _bars(entries), _rest(terms)
     return card
 
