@@ -67,7 +67,6 @@ def test_words_are_features_of_their_own_unless_there_are_too_many(tmp_path, cap
         ("t.csv", "a,b,y\n1,2,x\nk.A.,3,y\n5,6,x\n", "a", "'k.A.' in line 3"),
         ("t.csv", "a,b,y\n1,2,x\n3,n.d.,y\nk.A.,5,x\n7,6,x\n", "ab", "'k.A.' in line 4"),
         ("t.csv", "a,b,y\n1,2,x\ninf,3,y\n5,6,x\n1,2,y\n2,3,y\n", "a", "because of inf in line 3"),
-        ("t.json", '[{"a": 1, "b": 2}, {"a": "k.A.", "b": 3}, {"a": 4, "b": 3}]', "a", "'k.A.' in row 2"),
     ],
 )
 def test_odd_values_are_described_as_text_and_named(name, content, columns, where, tmp_path, capsys):
@@ -101,7 +100,7 @@ def test_the_index_of_pandas_is_remarked_upon_once(command, tmp_path, capsys, mo
     frame.write_parquet("t.parquet")
     at = 2 if command[0] == "data" else 1
     found = run(capsys, *command[:at], "t.parquet", *command[at:])
-    assert " ".join(found.err.split()).count("the column '__index_level_0__', an index of pandas") == 1
+    assert " ".join(found.err.split()).count("'__index_level_0__', an index of pandas") == 1
     if command[0] == "train":
         frame.select("a").write_csv("new.csv")
         assert run(capsys, "predict", "m.votron", "new.csv").out.count("\n") >= 40

@@ -8,12 +8,11 @@ from typing import Any
 
 import click
 
-from votron._util.types import Array, Rows
 from votron.cli import options
 from votron.cli.command import NewFile, command, flag, option
-from votron.cli.models import SavedModel, load_model
+from votron.cli.models import load_model
 from votron.cli.output import Output
-from votron.cli.reading import base_name, read_labelled
+from votron.cli.reading import DataArgument, base_name, read_labelled
 from votron.data.formats import KNOWN_SETS
 from votron.errors import VotronError
 
@@ -75,19 +74,13 @@ def _pieces(path: str | None, test: str | None) -> list[Any]:
     if path is None:
         return pieces()
     saved = load_model(path)
-    X, y = _test_rows(saved, test)
+    trained_on, X, y = saved.part("data").get("name"), None, None
+    test = test or (trained_on if trained_on in KNOWN_SETS else None)
+    if test is not None:
+        data = DataArgument(test, reading={"part": "test"} if test in KNOWN_SETS else {})
+        examples, y = read_labelled(test, saved.reading(data))
+        X = saved.features(examples.X)
     try:
         return pieces(saved.estimator, base_name(path), X, y, raw=saved.estimator is saved.model)
     except VotronError as error:
         raise VotronError(f"{path}: {error}") from None
-
-
-def _test_rows(saved: SavedModel, test: str | None) -> tuple[Rows | None, Array | None]:
-    """Return rows and labels of --test, or of the test part of the known set that the model was trained on."""
-    trained_on = saved.part("data").get("name")
-    test = test or (trained_on if trained_on in KNOWN_SETS else None)
-    if test is None:
-        return None, None
-    part = {"part": "test"} if test in KNOWN_SETS else {}
-    examples, y = read_labelled(test, saved.reading(test, None, {}, beside=True) | part)
-    return saved.features(examples.X), y
