@@ -32,7 +32,7 @@ from votron.cli.reading import (
 from votron.cli.training import Job, Trained, estimator_of, fit
 from votron.data.options import STRATEGIES
 from votron.errors import VotronError
-from votron.evaluate.confusion import Confusion, beside_majority, rarest_in_words
+from votron.evaluate.evaluation import Confusion, beside_majority, rarest_in_words
 from votron.plots.training import RulesOverTime
 
 if TYPE_CHECKING:
