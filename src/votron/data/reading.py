@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from votron._util.types import RowsLike
-from votron.data._sources import Source
+from votron.data._sources import Source, source_errors
 from votron.data.examples import Examples, array_examples, convert_labels
 from votron.data.formats import FORMATS, Format, Part, format_named, format_of_suffix
 from votron.data.options import ReadOptions
@@ -35,7 +35,7 @@ def read_examples(path: str | os.PathLike[str], **options: Any) -> Examples:
     r"""Read examples from a file, a folder or standard input.
 
     The format is recognised by the first bytes of a file, then by its name, then by its first line. Files may be
-    compressed with gzip, bzip2, xz or zstd.
+    compressed with gzip, bzip2 or xz.
 
     Parameters
     ----------
@@ -162,7 +162,8 @@ def recognise(path: str | os.PathLike[str], options: ReadOptions) -> tuple[Forma
         raise DataError(f"The data must be a file, a folder, '-' or a known set. Got {location!r} instead.")
     source = Source(location, options.max_bytes, options.encoding)
     known = next((format for format in FORMATS.values() if location in format.known), None)
-    format = known or (_format_of_folder if source.is_folder else _format_of_file)(source, options)
+    with source_errors(source):
+        format = known or (_format_of_folder if source.is_folder else _format_of_file)(source, options)
     of_formats = {name for other in FORMATS.values() for name in other.options}
     for name in options.given():
         if name in of_formats - {*format.options, *options.optional}:
@@ -208,7 +209,7 @@ def _format_of_file(source: Source, options: ReadOptions) -> Format:
 def _examples(format: Format, source: Source, options: ReadOptions, batch_bytes: int | None) -> Iterator[Examples]:
     """Yield examples, checked, in parts of about so many bytes; without a number, all of them joined."""
     parts, row = format.read(source, options, batch_bytes), 0
-    try:
+    with source_errors(source):
         for part in parts if batch_bytes is not None else [_joined(list(parts), source.name)]:
             n_rows = part.X.shape[0]
             examples = _checked(part, format, source, options, row, may_be_empty=batch_bytes is not None)
@@ -216,10 +217,6 @@ def _examples(format: Format, source: Source, options: ReadOptions, batch_bytes:
             yield examples
             del examples
             row += n_rows
-    except MemoryError:
-        raise DataError(
-            f"There is not enough memory to read {source.name}: read it in batches with open_batches."
-        ) from None
 
 
 def _checked(

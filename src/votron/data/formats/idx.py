@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from votron._util.text import joined
 from votron._util.types import Array, Label
-from votron.data._sources import Source, check_expanded
+from votron.data._sources import Source, check_expanded, source_errors
 from votron.data.formats.base import Format, Part
 from votron.data.options import ReadOptions
 from votron.errors import DataError
@@ -133,7 +133,7 @@ def read_idx(path: str | os.PathLike[str]) -> Array:
 
 
 def _whole(source: Source) -> Array:
-    with source.open() as file:
+    with source_errors(source), source.open() as file:
         dtype, shape = _read_header(file, source.name)
         _check_claim(source, math.prod(shape) * dtype.itemsize, source.max_bytes)
         array = _numbers(file, dtype, shape, source.name)
