@@ -26,7 +26,7 @@ from votron.cli.reading import (
 )
 from votron.cli.training import Job, TrainingOutcome
 from votron.data import Examples
-from votron.data.reading import ExampleBatches
+from votron.data.files import ExampleBatches
 from votron.errors import VotronError
 
 _BATCH_BYTES = 16_000_000

@@ -11,7 +11,6 @@ import io
 import re
 from collections import Counter
 from collections.abc import Container, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -28,14 +27,11 @@ from votron.data.tables import (
     OddValueError,
     Place,
     as_table,
-    as_written,
     check_names,
     is_code,
     label_in,
-    place_in,
     polars,
     polars_errors,
-    settled,
 )
 from votron.errors import DataError
 
@@ -66,7 +62,11 @@ class Csv(Format):
         """Yield a table, of all text at once where no batches are asked for: then its types depend on all rows."""
         layout = _find_layout(text_head(source), source.name, options.delimiter or self.separator, options)
         about = {"header": layout.header, "delimiter": layout.delimiter, "quote": layout.quote or ""}
-        columns, header = _Columns(layout, options), layout.header
+        columns, header, seen = (
+            _Columns(layout, options),
+            layout.header,
+            None if batch_bytes is None else dict[str, str](),
+        )
         for data, line in text_parts(source, batch_bytes, lambda data: _end_of_last_record(data, layout.quote)):
             if not data.strip(b"\r\n"):
                 continue
@@ -74,11 +74,7 @@ class Csv(Format):
             header = False
             del data
             if frame.height:
-                place = place_in(lines)
-                frame = columns.typed(frame, place)
-                if batch_bytes is not None:
-                    frame = settled(frame, columns.seen, columns.told, place, source.name)
-                yield Part(frame, lines=lines, about=about)
+                yield Part(frame, lines=lines, about=about, typed=columns.typed, seen=seen)
             elif batch_bytes is None:
                 raise DataError(f"There are no examples in {source.name}: it has a header and no rows.")
             del frame  # not to be in memory while the next are read
@@ -284,14 +280,14 @@ def _quote_error(layout: _Layout, what: str) -> DataError:
 
 
 class _Columns:
-    """The kinds of a file's columns, as far as they are given or were seen in the parts before."""
+    """How the columns of a file are read."""
 
     def __init__(self, layout: _Layout, options: ReadOptions) -> None:
-        self.seen: dict[str, str] = {}
-        self.told = options.columns or {}
         self._name = layout.name
-        self._texts = as_written(options, layout.names)
-        self._label = label_in(options, layout.names)
+        self._texts = {
+            label_in(options, layout.names),
+            *filter(lambda name: options.kind_of(name) == "text", layout.names),
+        }
         self._missing = list(options.missing_texts)
         self._as_they_are = not any(map(_is_number, self._missing))
         """Whether what can be read as a number is one, and not the mark of a missing value."""
@@ -307,22 +303,18 @@ class _Columns:
                 found.add(texts.name)
         return found
 
-    def typed(self, frame: Frame, place: Place) -> Frame:
-        """Return a frame of texts as numbers, truth values and texts."""
-        with ThreadPoolExecutor() as pool:  # polars works on one column without the interpreter's lock
-            return polars().DataFrame(list(pool.map(lambda column: self._typed(column, place), frame.get_columns())))
-
-    def _typed(self, texts: Series, place: Place) -> Series:
+    def typed(self, texts: Series, kind: str | None, place: Place) -> Series:
+        """Return texts as numbers, truth values or texts, given what they must hold if that is known."""
         if texts.dtype.is_float():
             return texts.fill_nan(None)
-        if texts.name in self._texts or self.seen.get(texts.name) == "text":
+        if kind == "text":
             return self._cleaned(texts)
         numbers = self._numbers(texts) if self._as_they_are else None  # cleaning takes longer than reading
         if numbers is None:
             texts = self._cleaned(texts)
             numbers = self._numbers(texts)
         if numbers is None:
-            return self._without_numbers(texts, place)
+            return self._without_numbers(texts, kind, place)
         if is_code(texts.filter(texts.str.starts_with("0") | texts.str.starts_with("-0"))).any():
             return texts
         return numbers.fill_nan(None) if numbers.dtype.is_float() else numbers
@@ -343,23 +335,23 @@ class _Columns:
             found = None if pointed else _plain_numbers(texts.str.replace(_COMMA, "${1}.${2}"))
         return found if found is not None and found.null_count() == n else None
 
-    def _without_numbers(self, texts: Series, place: Place) -> Series:
+    def _without_numbers(self, texts: Series, kind: str | None, place: Place) -> Series:
         """Return texts as they are, or as truth values; refuse a few words among numbers."""
-        name, n = texts.name, len(texts) - texts.null_count()
+        n = len(texts) - texts.null_count()
         is_number = texts.cast(polars().Float64, strict=False).is_not_null()
         if self._decimal == ",":
             is_number &= ~texts.str.contains(".", literal=True)
         if self._decimal != ".":
             is_number |= texts.str.contains(_COMMA).fill_null(False)
         n_numbers = int(is_number.sum())
-        if n_numbers < n < 2 * n_numbers and not (name == self._label or name in self.told or name in self.seen):
+        if n_numbers < n < 2 * n_numbers and kind is None:
             row = int((~is_number & texts.is_not_null()).arg_true()[0])
             got = f"{short_repr(texts[row])} in {place(row)}"
             raise OddValueError(
-                f"The column {name!r} of {self._name} must hold numbers alone, as most of its values are. Got {got} "
-                "instead: correct it, add it to na_values (--na-values) if it marks a missing value, or read the "
-                "column as text with as_text (--discrete).",
-                name,
+                f"The column {texts.name!r} of {self._name} must hold numbers alone, as most of its values are. Got "
+                f"{got} instead: correct it, add it to na_values (--na-values) if it marks a missing value, or read "
+                "the column as text with as_text (--discrete).",
+                texts.name,
                 got,
                 "na_values",
             )
