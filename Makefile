@@ -62,7 +62,7 @@ bench: .venv/.bench  ## all benchmarks (installs the packages they compare with)
 	$(BIN)/python -m benchmarks.run_all --data "$(DATA)"
 
 reference: .venv/.ready  ## write docs/command-line.md from the help texts
-	$(BIN)/python -m votron.cli.reference > docs/command-line.md
+	$(BIN)/python docs/reference.py > docs/command-line.md
 
 clean:  ## remove .venv, caches and build output
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -28,7 +28,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from votron import VotedPerceptronClassifier
 from votron._util.resources import effective_threads
-from votron.data import load_mnist_folder
+from votron.data import load_image_set
 from votron.errors import DataError
 from votron.products import PanelProducts
 
@@ -58,16 +58,17 @@ def parser(description: str) -> argparse.ArgumentParser:
 def load(args: argparse.Namespace, name: str = "mnist", folder: str | None = None) -> tuple[Any, Any, Any, Any]:
     """Load images and labels, or end with one sentence."""
     try:
-        X, y, X_test, y_test = load_mnist_folder(folder or args.data, name)
+        images = load_image_set(folder or args.data or name)
     except DataError as error:
         print(error, file=sys.stderr)
         raise SystemExit(2) from None
-    return X[: args.rows], y[: args.rows], X_test, y_test
+    return images.X[: args.rows], images.y[: args.rows], images.X_test, images.y_test
 
 
 def load_fashion(folder: str) -> tuple[Any, Any, Any, Any]:
     """Load Fashion-MNIST."""
-    return load_mnist_folder(folder, "fashion-mnist")
+    images = load_image_set(folder or "fashion")
+    return images.X, images.y, images.X_test, images.y_test
 
 
 def unit_length(X: Any) -> Any:

@@ -22,7 +22,7 @@ from scipy.optimize import nnls
 from benchmarks._common import PAPER, Results, load, parser, timed
 from votron import VotedPerceptronClassifier
 from votron.cluster import walk
-from votron.cluster.local import local_cluster
+from votron.cluster.client import local_cluster
 from votron.papers.images import with_shifts
 
 SHIFTS = [(a * step, b * step) for step in (1, 2) for a in (-1, 0, 1) for b in (-1, 0, 1) if a or b]
@@ -81,7 +81,7 @@ def measured(client: Client, name: str, X: Any, y: Any, repeats: int, local: boo
         "of the least": moved / least,
         "walk ms": 1e3 * account.walk_seconds / trips,
         "products ms": 1e3 * max(work) / trips,
-        "transfer ms": 1e3 * account.message_seconds / trips,
+        "transfer ms": 1e3 * (account.step_seconds - max(facts["working"] for facts in account.shards)) / trips,
         "waiting ms": 1e3 * max(facts["waiting"] for facts in account.shards) / trips,
     }
     return row
@@ -116,7 +116,7 @@ def checked_model(X: Any, y: Any) -> tuple[list[dict[str, Any]], dict[str, float
     for n_workers in (2, 1):
         with workers(n_workers) as client:
             for _, rows, candidates in (part for part in plan if part[0] == n_workers):
-                with mock.patch.multiple(walk, FEWEST_CANDIDATES=candidates, MOST_CANDIDATES=candidates):
+                with mock.patch.object(walk, "CANDIDATES", candidates):
                     row = measured(client, f"{rows:,} digits", X[:rows], y[:rows], 2, local=False)
                 runs.append(row | {"rows": rows, "candidates": candidates, "fitted": n_workers == 2 and rows <= 3 * n})
     seconds = fitted_to([row for row in runs if row["fitted"]])

@@ -105,7 +105,7 @@ def main() -> int:
     options.add_argument("--fashion", default=FASHION, metavar="FOLDER", help="Fashion-MNIST (default: %(default)s)")
     options.add_argument("--epochs", type=float, default=10.0, metavar="T", help="default: %(default)s")
     args = options.parse_args()
-    X, y, X_test, y_test = load(args, "fashion-mnist", args.fashion)
+    X, y, X_test, y_test = load(args, "fashion", args.fashion)
     data = unit_length(X), y, unit_length(X_test), y_test
     results = Results("inseparable", args)
     rows = ours_rows(args, (X, y, X_test, y_test), data)

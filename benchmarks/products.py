@@ -29,7 +29,7 @@ def data_sets(args: Any) -> dict[str, Any]:
     size = N_ROWS + N_SUPPORTS
     sets = {"dense uint8": rng.integers(0, 256, (size, 784)).astype(np.uint8)}
     if Path(args.fashion).is_dir():
-        fashion = load(args, "fashion-mnist", args.fashion)[0][:size]
+        fashion = load(args, "fashion", args.fashion)[0][:size]
         sets |= {"Fashion-MNIST": fashion, "Fashion-MNIST, float32 of length 1": unit_length(fashion)}
     digits = load(args)[0][:size]
     sets |= {"MNIST": digits, "MNIST, float32 of length 1": unit_length(digits)}

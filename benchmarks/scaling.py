@@ -40,11 +40,11 @@ SHIFTED = """
 import resource, sys, time
 import numpy as np
 from votron import VotedPerceptronClassifier
-from votron.data import load_mnist_folder
+from votron.data import load_image_set
 from votron.papers.images import with_shifts
 folder, rows, copies, threads = sys.argv[1:]
-X, y, X_test, y_test = load_mnist_folder(folder or None)
-X, y = X[: int(rows)], y[: int(rows)]
+images = load_image_set(folder or "mnist")
+X, y, X_test, y_test = images.X[: int(rows)], images.y[: int(rows)], images.X_test, images.y_test
 shifts = [(a * step, b * step) for step in (1, 2) for a in (-1, 0, 1) for b in (-1, 0, 1) if a or b]
 paper = {"kernel": "poly", "degree": 4, "gamma": 1.0, "margin": 0.0}
 model = VotedPerceptronClassifier(**paper, epochs=1, random_state=0, n_jobs=int(threads))

@@ -7,8 +7,8 @@ import pytest
 
 from votron import VotedPerceptronClassifier
 from votron.cli import main
-from votron.cli.reading import FileRows, check_label
-from votron.cli.training import faster_linear
+from votron.cli.reading import FileRows, refuse_quantity
+from votron.cli.train import faster_linear
 
 
 def err_of(capsys):
@@ -57,26 +57,12 @@ def test_a_quantity_as_label_is_refused_before_work_begins(delays, capsys, comma
         np.repeat([f"town {i}" for i in range(500)], 2),
         np.repeat([f"{i}" for i in range(500)], 2),
         np.tile([True, False], 300),
+        np.arange(300) + 1,
+        np.repeat(np.arange(50) * 3, 4),
     ],
-    ids=["60 numbers", "40 numbers with ten rows each", "15 numbers", "texts", "numbers as texts", "truth values"],
 )
 def test_classes_are_classes(labels):
-    assert check_label(labels, "kind", is_table=True) == []
-
-
-@pytest.mark.parametrize(
-    ("labels", "label", "is_table"),
-    [
-        (np.repeat(np.arange(1000) * 3, 30), "kind", True),
-        (np.arange(300) + 1, "kind", True),
-        (np.repeat(np.arange(50) * 3, 4), "kind", True),
-        (np.arange(500) ** 2, None, False),
-    ],
-    ids=["many rows each", "numbered from 1", "not too many", "no table"],
-)
-def test_doubtful_labels_get_a_remark_only(labels, label, is_table):
-    [remark] = check_label(labels, label, is_table=is_table)
-    assert f"{len(np.unique(labels)):,} different numbers in {len(labels):,} rows" in remark
+    refuse_quantity(labels, "kind")
 
 
 def test_many_training_errors_are_remarked_upon(folder, capsys):
@@ -134,17 +120,13 @@ def test_nothing_is_said_of_clean_data(folder, capsys, margin):
     assert capsys.readouterr().err == ""
 
 
-def test_the_command_that_tune_prints_runs(folder, capsys):
+def test_the_options_that_tune_prints_are_those_of_train(folder, capsys):
     rng = np.random.RandomState(0)
-    write(folder / "few rows.csv", rng.normal(size=(40, 2)), np.where(np.arange(40) % 2, "yes", "no"))
-    tuned = ["few rows.csv", "--label", "label", "--na-values=none", "--no-halving", "--margins", "0", "--epochs", "1"]
-    assert main(["tune", *tuned]) == 0
-    [command] = [line for line in capsys.readouterr().out.splitlines() if line.startswith("To train it: ")]
-    program, *arguments = shlex.split(command.removeprefix("To train it: "))
-    assert program == "votron"
-    assert "none" in arguments
-    assert main(arguments) == 0
-    assert (folder / "model.votron").exists()
+    write(folder / "rows.csv", rng.normal(size=(40, 2)), np.where(np.arange(40) % 2, "yes", "no"))
+    data = ["rows.csv", "--label", "label"]
+    assert main(["tune", *data, "--margins", "0", "--epochs", "1"]) == 0
+    [line] = [line for line in capsys.readouterr().out.splitlines() if line.startswith("The best")]
+    assert main(["train", *data, *shlex.split(line.partition(": ")[2]), *TRAIN]) == 0
 
 
 def test_a_table_with_fewer_rows_than_folds(folder, capsys):

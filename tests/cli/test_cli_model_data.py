@@ -219,9 +219,8 @@ def test_models_from_pipes_with_a_name(here, capsys, through_pipe):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="names of pipes")
 def test_streams_from_pipes_with_a_name(here, capsys, through_pipe):
-    content = DAYS.encode()
     common = ["--label", "Play", "--stream", "--estimator", "averaged", "-o", "m.votron"]
-    run(capsys, "train", through_pipe(content), *common, "--passes", "2")
+    run(capsys, "train", through_pipe(DAYS.encode()), *common, "--passes", "2")
     assert load("m.votron").classes_.tolist() == ["no", "yes"]
 
 

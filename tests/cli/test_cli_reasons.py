@@ -44,7 +44,7 @@ def here(folder, monkeypatch):
 
 def test_rows_are_explained_in_the_order_asked_for(here, capsys):
     labels = run(capsys, "predict", "days.votron", "days.csv").out.split()[1:]
-    found = run_json(capsys, "explain", "days.votron", "days.csv", "--row", "3,1", "--row", "5-6", "--top", "2")["rows"]
+    found = run_json(capsys, "explain", "days.votron", "days.csv", "--row", "3,1,5-6", "--top", "2")["rows"]
     assert [each["row"] for each in found] == ["row 3", "row 1", "row 5", "row 6"]
     assert [each["label"] for each in found] == [labels[i - 1] for i in (3, 1, 5, 6)]
     assert all(len(each["examples"]["for"]) <= 2 for each in found)

@@ -9,7 +9,7 @@ from typing import Any
 import dask
 from distributed import Client, LocalCluster
 
-from votron.cluster.local import local_cluster
+from votron.cluster.client import local_cluster
 
 
 @contextmanager

@@ -26,7 +26,7 @@ from votron.kernels import PolynomialKernel
 from votron.record import MistakeRecord
 
 EPOCHS = 3
-LOST_AFTER = 20.0
+LOST_AFTER = 6.0
 KERNEL = PolynomialKernel(3, 0.01)
 
 
@@ -64,7 +64,7 @@ def expected(X: np.ndarray, y: np.ndarray, order: np.ndarray) -> MistakeRecord:
 def train(X: da.Array, y: np.ndarray, order: np.ndarray, at: int, harm: Callable[[], None]) -> tuple[Any, Any]:
     rows = SpreadRows(X, checked_chunk, "a test")
     trainer, fault = DualTrainer(KERNEL, 10), Fault(at, harm)
-    with mock.patch.multiple(walk, FEWEST_CANDIDATES=64, MOST_CANDIDATES=128):  # else a pass would be one interval
+    with mock.patch.object(walk, "CANDIDATES", 64):  # else a pass would be one interval
         rows.run(trainer, y, order, EPOCHS * len(order), watcher=fault)
     assert fault.done
     return trainer.record(len(order), EPOCHS * len(order)), rows.account

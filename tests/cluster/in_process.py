@@ -8,10 +8,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from votron.cluster.messages import NewEvents, Numbers, Reply, Step
-from votron.cluster.pool import Presented
-from votron.cluster.shard import Part, Shard
-from votron.cluster.walk import ClusterRun
+from votron.cluster.shard import NewEvents, Numbers, Part, Reply, Shard, Step
+from votron.cluster.walk import ClusterRun, Presented
 from votron.engine import DualTrainer, TrainingRun
 
 
@@ -72,8 +70,8 @@ def train(
 
     shards = InProcess([maker(w) for w in range(int(owner.max()) + 1)], lost)
     trainer = DualTrainer(kernel, problem.n_vectors, problem.margin)
-    largest = float(squares.max(initial=0.0))
-    presented = Presented(order, problem.codes, squares, weights=problem.weights)
-    run = ClusterRun(trainer, shards, numbers, presented, largest, n_threads=n_threads)
+    weights = problem.weights[order] if weighted else None
+    presented = Presented(order, problem.codes[order].astype(np.int32), squares[order], weights)
+    run = ClusterRun(trainer, shards, numbers, presented, n_threads=n_threads)
     tweak(run)
     return run.run(problem.n_steps), trainer, run

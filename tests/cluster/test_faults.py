@@ -71,8 +71,15 @@ def test_the_loss_of_the_scheduler_is_told_in_a_sentence(tmp_path):
         with Client(scheduler_file=str(tmp_path / "scheduler.json"), timeout=60, direct_to_workers=True) as client:
             client.wait_for_workers(1, timeout=60)
             rows = SpreadRows(X, checked_chunk, "a test")
+
+            def lose():
+                scheduler.kill()
+                client._timeout = 1  # seconds to wait for it to come back
+                while client.status == "running":  # the workers go on without it
+                    time.sleep(0.01)
+
             with pytest.raises(VotronError, match="has lost its scheduler"):
-                rows.run(trainer, y, np.arange(len(y)), 9000, watcher=Fault(500, scheduler.kill))
+                rows.run(trainer, y, np.arange(len(y)), 9000, watcher=Fault(500, lose))
     finally:
         for process in (scheduler, worker):
             process.kill()
@@ -117,7 +124,7 @@ def test_a_worker_with_other_versions_that_comes_late_gets_no_rows(tmp_path, oth
 
         rows, first = SpreadRows(X, checked_chunk, "a test"), set(client.nthreads())
         told = r"A worker gets no rows: All workers must have the numba of this process, .* Got numba 0\.1 on tcp"
-        short = mock.patch.multiple(walk, FEWEST_CANDIDATES=64, MOST_CANDIDATES=128)
+        short = mock.patch.object(walk, "CANDIDATES", 64)
         with pytest.warns(UserWarning, match=told), short:
             rows.run(trainer, y, np.arange(len(y)), 3 * len(y), watcher=Fault(500, add))
     assert set(rows.account.workers) == first

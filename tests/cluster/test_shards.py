@@ -15,9 +15,9 @@ from sklearn.datasets import load_digits
 from strategies import FAMILIES, PLENTY, How, Problem, problems, thorough
 
 from votron import VotedPerceptronClassifier
-from votron.cluster.actor import Segment, part_of
-from votron.cluster.chunks import witnesses_of
-from votron.cluster.messages import Numbers
+from votron.cluster.rows import witnesses_of
+from votron.cluster.shard import Numbers
+from votron.cluster.workers import Segment, part_of
 from votron.errors import VotronError
 from votron.kernels import GaussianKernel, LinearKernel, NormalizedKernel, PolynomialKernel
 from votron.products import describe
@@ -34,7 +34,7 @@ def short_intervals(fewest: int, nearby: float) -> Any:
     """Few rows have short intervals then, and the walk misses some that turn wrong."""
 
     def change(run: Any) -> None:
-        run.fewest = run.wanted = run.size = fewest
+        run.wanted = run.size = fewest
         run.nearby = nearby
 
     return change
@@ -103,7 +103,7 @@ def test_shards_without_the_events_say_so():
 def test_rows_that_have_changed_are_refused():
     rows = np.arange(12.0).reshape(4, 3)
     numbers = Numbers(LinearKernel(), describe(rows), 1, 0.0, 64, rows[:0])
-    what = numbers, Segment(7, 0, 4, 0), np.arange(4), np.zeros(4), (rows**2).sum(axis=1)
+    what = numbers, Segment(7, 0, 4, np.arange(4)), np.zeros(4), (rows**2).sum(axis=1)
     assert np.array_equal(part_of(rows, *what).rows, rows)
     for changed in (rows + 1e-9, rows[::-1]):
         with pytest.raises(VotronError, match="Chunk 7 of X has other rows than when it was first read"):

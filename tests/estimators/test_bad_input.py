@@ -87,7 +87,7 @@ def test_held_out_data(arguments, words):
     assert words in str(refusal(fitted, lambda m: m.with_rule(**arguments)))
 
 
-@pytest.mark.parametrize("moment", [0, 10.1, np.nan])
+@pytest.mark.parametrize("moment", [0, 10.1])
 def test_moments_outside_training(moment):
     fitted = paper_perceptron(random_state=0).fit(X, y)
     error = refusal(fitted, lambda m: m.staged_decision_function(X, at=[1, moment]))

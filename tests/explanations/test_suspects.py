@@ -79,8 +79,6 @@ def test_suspects_print_and_convert():
     assert len(found) == len(str(found).splitlines()) - 1 == len(found.to_frame()) == 3
     assert json.loads(json.dumps(found.to_dict()))["suspects"][0]["row"] == found.row[0]
     assert len(model.suspects(0)) == 0
-    with pytest.raises(VotronError, match="'top'"):
-        model.suspects(top="all")
     with pytest.raises(VotronError, match="record of a VotedPerceptronClassifier"):
         suspects(AveragedPerceptronClassifier())
 

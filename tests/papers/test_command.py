@@ -13,8 +13,8 @@ import pytest
 
 from votron import cli
 from votron.errors import VotronError
+from votron.papers import Settings, parse_degrees
 from votron.papers.reproduce import reproduce, write_tables
-from votron.papers.settings import Settings, parse_degrees
 
 
 def test_degrees():

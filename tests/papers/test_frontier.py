@@ -18,10 +18,11 @@ from strategies import thorough
 from votron import VotronError
 from votron.data import load_image_set
 from votron.papers import frontier
-from votron.papers.frontier import Point, Setting, explore, measure
-from votron.papers.frontier_figure import PUBLISHED, draw, frontier_table, unbeaten
+from votron.papers.figures import PUBLISHED, unbeaten
+from votron.papers.figures import frontier as draw
+from votron.papers.frontier import Point, Setting, explore, frontier_table, measure
 from votron.papers.images import deskew, shift, thicken
-from votron.papers.store import Store
+from votron.papers.runs import Store
 
 FEATURES = ("raw", "unit", "deskewed raw", "deskewed unit")
 DIGITS = load_image_set("digits")

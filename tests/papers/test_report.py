@@ -12,15 +12,13 @@ from matplotlib.image import imread
 from votron.data import ImageSet, load_image_set
 from votron.papers import report
 from votron.papers.claims import Claim
-from votron.papers.disagreements import SHOWN_RULES, disagreements
 from votron.papers.figures import figure2, learning_curves
-from votron.papers.frontier import Point, Setting
-from votron.papers.frontier_figure import frontier_table
-from votron.papers.published import Fact
+from votron.papers.frontier import Point, Setting, frontier_table
+from votron.papers.report import SHOWN_RULES, disagreements
 from votron.papers.reproduce import Settings, reproduce
 from votron.papers.results import Results
 from votron.papers.runs import LINES, RULES, RunKey, perform
-from votron.papers.tables import Cell, Row, Table
+from votron.papers.tables import Cell, Fact, Row, Table
 
 
 @pytest.fixture(scope="module")

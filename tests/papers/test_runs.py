@@ -11,11 +11,9 @@ import numpy as np
 import pytest
 from paper import paper_perceptron
 
-from votron.papers import runner
-from votron.papers.machines import MachineResult, machines
-from votron.papers.runner import perform_missing
-from votron.papers.runs import RULES, RunKey, RunResult, perform
-from votron.papers.store import Store
+from votron.papers import runs
+from votron.papers.results import MachineResult, machines
+from votron.papers.runs import RULES, RunKey, RunResult, Store, perform, perform_missing
 
 
 def same(a, b):
@@ -76,7 +74,7 @@ def test_processes_do_what_one_does(digits, keys, tmp_path, capsys):
 def test_only_what_is_missing_is_done(digits, keys, tmp_path, monkeypatch, capsys):
     store, done = Store(tmp_path), []
     perform_missing(keys[:3], digits, store, jobs=1, quiet=True)
-    monkeypatch.setattr(runner, "perform", lambda key, data, **how: done.append(key) or perform(key, data, **how))
+    monkeypatch.setattr(runs, "perform", lambda key, data, **how: done.append(key) or perform(key, data, **how))
     for _ in range(2):
         assert perform_missing(keys, digits, store, jobs=1, quiet=True).keys() == set(keys)
     assert done == [keys[3]]
@@ -100,7 +98,7 @@ def test_machines_are_kept(digits, tmp_path, monkeypatch):
     found = machines(digits, Store(tmp_path), quiet=True)
     assert len(found) == 10
     assert all(machine.n_support > 2 and 0 <= machine.error < 20 for machine in found)
-    monkeypatch.setattr("votron.papers.machines._trained", lambda *args: pytest.fail("trained again"))
+    monkeypatch.setattr("votron.papers.results._trained", lambda *args: pytest.fail("trained again"))
     assert machines(digits, Store(tmp_path), quiet=True) == found
 
 

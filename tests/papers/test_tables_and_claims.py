@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 
 from votron.papers.claims import claims
-from votron.papers.machines import MachineResult
-from votron.papers.published import Fact, facts, label_facts
-from votron.papers.results import MOMENTS, Results
+from votron.papers.results import MOMENTS, MachineResult, Results
 from votron.papers.runs import COUNTS, RULES, RunKey, perform
-from votron.papers.tables import Cell, sparsity, table1, table2, table3
+from votron.papers.tables import Cell, Fact, facts, label_facts, sparsity, table1, table2, table3
 from votron.theory import compression_bound
 
 

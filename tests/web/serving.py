@@ -7,19 +7,15 @@ import time
 import uvicorn
 
 from votron.web._app import make_app
-from votron.web._schemas import Limits
-from votron.web._security import Guard
 from votron.web._server import listening
-from votron.web._workshop import Workshop
 
 
 @contextlib.contextmanager
-def serving(workshop=None, limits=None, token=None):
+def serving(pieces=()):
     """Serve the page; yield its address."""
-    limits = limits or Limits()
-    bound = listening("127.0.0.1", 0)
-    host = f"127.0.0.1:{bound.getsockname()[1]}"
-    app = Guard(make_app(workshop or Workshop([]), limits), {host}, token, limits)
+    bound = listening(0)
+    port = bound.getsockname()[1]
+    app = make_app(pieces, port)
     config = uvicorn.Config(app, log_level="critical", lifespan="off", ws="none", timeout_graceful_shutdown=1)
     server = uvicorn.Server(config)
     server.capture_signals = contextlib.nullcontext  # the thread of the tests is not the main one
@@ -28,7 +24,7 @@ def serving(workshop=None, limits=None, token=None):
     try:
         while not server.started:
             time.sleep(0.01)
-        yield f"http://{host}"
+        yield f"http://127.0.0.1:{port}"
     finally:
         server.should_exit = True
         thread.join(10)

@@ -14,13 +14,12 @@ from votron.record import labels_of
 from votron.web._app import STATIC
 from votron.web._digit import answer, as_seen, sample
 from votron.web._lecture import MODULES, game_of_link, write_lecture
-from votron.web._run import Run
-from votron.web._workshop import Piece, Workshop, bundled_pieces, given_piece
+from votron.web._models import Piece, bundled_pieces, for_drawings, given_piece
 
 
 @pytest.mark.parametrize("name", ["moons", "clouds", "digits"])
 def test_every_moment_is_a_mistake_of_the_record(client, workshop, name):
-    trained = workshop.pieces[name].trained
+    trained = workshop[name].trained
     model, record = trained.model, trained.model.record_
     overview = client.get(f"/runs/{name}").json()
     times = overview["times"]
@@ -45,11 +44,10 @@ def test_every_moment_is_a_mistake_of_the_record(client, workshop, name):
 
 
 def test_the_boundary_of_a_moment_is_that_of_the_vectors_of_then(workshop):
-    run = Run(workshop.pieces["moons"], workshop.pieces["moons"].trained)
-    moment = run.moment(20, "last")
+    moment = workshop["moons"].trained.moment(20, "last")
     ticks = np.linspace(-moment.field.extent, moment.field.extent, moment.field.size)
     corners = np.array([[ticks[0], ticks[-1]], [ticks[-1], ticks[-1]], [ticks[0], ticks[0]], [ticks[-1], ticks[0]]])
-    model = workshop.pieces["moons"].trained.model
+    model = workshop["moons"].trained.model
     ((_, scores),) = model.staged_decision_function(corners, at=[moment.epoch], rules=["last"])
     size = moment.field.size
     values = np.array(moment.field.values)[[0, size - 1, size * (size - 1), size * size - 1]]
@@ -57,7 +55,7 @@ def test_the_boundary_of_a_moment_is_that_of_the_vectors_of_then(workshop):
 
 
 def test_a_drawing_is_answered_by_every_rule(client, workshop):
-    trained = workshop.pieces["digits"].trained
+    trained = workshop["digits"].trained
     drawn = client.get("/digit/sample", params={"seed": 3}).json()
     found = client.post("/digit", json={"pixels": drawn["pixels"]}).json()
     row = as_seen(drawn["pixels"], trained.shape, 16.0)[None]
@@ -78,7 +76,7 @@ def test_a_drawing_is_answered_by_every_rule(client, workshop):
 
 
 def test_test_digits_are_recognised_after_being_drawn(workshop):
-    trained = workshop.pieces["digits"].trained
+    trained = workshop["digits"].trained
     drawn = [sample(trained, seed) for seed in range(40)]
     right = sum(answer(trained, each.pixels).label == each.label for each in drawn)
     assert right >= 34
@@ -120,13 +118,13 @@ def test_any_model_can_be_shown(n_features, kind):
         piece = given_piece(model, "mine.votron", *data)
         assert piece.kind == kind
         piece.work()
-        run = Run(piece, piece.trained)
-        assert (run.overview().errors == {}) == (data[0] is None)
+        run = piece.trained
+        assert (run.overview(piece).errors == {}) == (data[0] is None)
         moment = run.moment(len(run.times) - 1, "vote")
         assert (moment.field is not None, len(moment.images) > 0) == (kind == "plane", kind == "images")
     if kind == "images":
         assert given_piece(model, "scaled", raw=False).kind == "other"
-        assert Workshop([piece]).digit is piece
+        assert for_drawings([piece]) is piece
         assert answer(piece.trained, [0] * 300 + [255] * 100 + [0] * 384).label in ("0", "1")
 
 
@@ -177,7 +175,7 @@ def test_the_modules_of_the_file_have_names_of_their_own():
 
 
 def test_what_a_file_says_of_itself_cannot_end_its_script(workshop, tmp_path):
-    piece = workshop.pieces["clouds"]
+    piece = workshop["clouds"]
     named = Piece("clouds", "</script><script>alert(1)</script>", "plane", piece.make, trained=piece.trained)
     write_lecture(str(tmp_path / "a.html"), named, [link_of({"angle": 90}, [[0.1, 0.5, 1]])])
     text = (tmp_path / "a.html").read_text(encoding="utf-8")

@@ -39,7 +39,6 @@ COMMANDS = {
     "export": "Write a model as ONNX, or as a smaller model file.",
     "reproduce": "Reproduce the papers' tables and figures.",
     "play": "Play the perceptron game and look into a training run, in the browser.",
-    "completion": "Print a shell completion script.",
 }
 
 EXAMPLES = (

@@ -10,9 +10,9 @@ import click
 from votron._util.types import Params
 from votron.cli import options
 from votron.cli.command import command, flag, option
-from votron.cli.models import load_model, save_model
+from votron.cli.models import SavedModel, save_model
 from votron.cli.output import Output, printable, write_figure
-from votron.cli.reading import read_labelled
+from votron.cli.reading import DataArgument, read_labelled
 from votron.errors import VotronError
 
 
@@ -28,12 +28,7 @@ from votron.errors import VotronError
 @options.model
 @options.data
 @option("--delta", "P", "Chance that a guarantee fails (default: 0.05).", options.FRACTION, default=0.05)
-@option(
-    "--test",
-    "FILE",
-    "Data not used in training, to measure errors on (default: the rows that training held out).",
-    options.FILE,
-)
+@option("--test", "FILE", "Data not used in training, to measure errors on (default: held-out rows).", options.FILE)
 @option("--bound", "NAME", "Also apply a bound of another package; repeatable.", multiple=True)
 @options.figure("Plot the bounds")
 @flag("--save", "Store the certificate in the model file.")
@@ -43,15 +38,13 @@ from votron.errors import VotronError
 @options.drop_unlabelled
 @options.other_data
 def certify(
-    model: str,
-    data: str,
+    saved: SavedModel,
+    data: DataArgument,
     delta: float,
     test: str | None,
     bound: Sequence[str],
     figure: str | None,
     save: bool,
-    label: str | None,
-    reading: Params,
     out: Output,
 ) -> None:
     """Compute what the theorems guarantee about a model's error on new rows.
@@ -64,24 +57,22 @@ def certify(
     for name in bound:
         if name not in REGISTERED_BOUNDS and not REGISTERED_BOUNDS.load(name):
             raise click.UsageError(f"No installed package brings a bound {name!r}.")
-    if save and (model == "-" or not os.access(model, os.W_OK)):
+    if save and not os.access(saved.path, os.W_OK):
         raise click.UsageError("--save needs a model file that can be written.")
-    saved = load_model(model, data)
     passes = saved.part("stream").get("passes")
     if isinstance(passes, int) and passes > 1:
-        raise VotronError(f"{model!r} was trained by {passes} passes over a stream: no theorem is about that.")
-    rows, held = saved.training_data(data, label, reading)
+        raise VotronError(f"{saved.path!r} was trained by {passes} passes over a stream: no theorem is about that.")
+    rows, held = saved.training_data(data)
     others: Params = {} if held is None else {"X_test": held.X, "y_test": held.y}
     if test is not None:
-        how = saved.leaving_out(saved.reading(test, label, reading, beside=True))
-        examples, y = read_labelled(test, how)
+        examples, y = read_labelled(test, saved.leaving_out(saved.reading(data.at(test), beside=True)))
         others = {"X_test": examples.X, "y_test": y}
     certificate = certificate_of(saved.model, rows.X, rows.y, delta, **others)
     if figure is not None:
         write_figure(lambda: certificate.plot().figure, figure)
     if save:
-        save_model(saved.model, model, saved.provenance, certificate)
-        out.note(f"The certificate is in {model} now.")
+        save_model(saved.model, saved.path, saved.provenance, certificate)
+        out.note(f"The certificate is in {saved.path} now.")
     out.show(certificate.to_dict(), printable(certificate.describe(verbose=out.verbose)))
     if not out.json and not out.verbose:
         out.note("--verbose lists all bounds with their assumptions.")

@@ -1,7 +1,8 @@
-"""Commands of click with grouped options, examples, and errors that name the option."""
+"""Commands of click with grouped options and examples, errors that name the option, and the types of values."""
 
 from __future__ import annotations
 
+import csv
 import os
 import re
 from collections.abc import Callable, Sequence
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from votron._util.text import joined
 from votron.cli.output import Output
 from votron.errors import BoundViolatedError, VotronError
 
@@ -20,31 +22,8 @@ NONE = "none"
 
 Function = Callable[..., Any]
 Decorator = Callable[[Function], Function]
-
-
-class Failed(click.ClickException):
-    """A command that could not do what it was asked: exit status 1."""
-
-
-class NewFile(click.Path):
-    """A file to write, checked before the work."""
-
-    def __init__(self, *endings: str, dash: bool = False) -> None:
-        super().__init__(dir_okay=False, writable=True, readable=False, allow_dash=dash)
-        self.endings = endings
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the path."""
-        folder, ending = os.path.dirname(os.path.realpath(value)), os.path.splitext(value)[1].lower()
-        if value == "-" and not self.allow_dash:
-            self.fail("must be the name of a file. Got '-' instead.", param, ctx)
-        if self.endings and ending not in self.endings:
-            self.fail(f"must be a file that ends in {', '.join(self.endings)}. Got {value!r} instead.", param, ctx)
-        if value != "-" and not os.path.isdir(folder):
-            self.fail(f"there is no folder {folder!r}.", param, ctx)
-        if value != "-" and not os.path.exists(value) and not os.access(folder, os.W_OK):
-            self.fail(f"{folder!r} is write-protected.", param, ctx)
-        return super().convert(value, param, ctx)
+_Context = click.Context | None
+_Parameter = click.Parameter | None
 
 
 class Option(click.Option):
@@ -58,9 +37,11 @@ class Option(click.Option):
 class Argument(click.Argument):
     """An argument with a help text."""
 
-    def __init__(self, *names: Any, help: str, **settings: Any) -> None:
+    group, into = "Arguments", None
+
+    def __init__(self, *names: Any, help: str, into: str | None = None, **settings: Any) -> None:
         super().__init__(*names, **settings)
-        self.help = help
+        self.help, self.into = help, into
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str]:
         """Return the argument and its help."""
@@ -75,22 +56,38 @@ class Command(click.Command):
         self.examples = examples
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command, with the options of each group collected in a dict of those that were given."""
+        """Run the command, with the options of each group collected: those that were given."""
         self._check_files(ctx.params)
         for param in self.params:
-            if isinstance(param, Option) and param.into is not None and param.name is not None:
+            into = getattr(param, "into", None)
+            if into is not None and param.name is not None:
                 value = ctx.params.pop(param.name)
-                collected = ctx.params.setdefault(param.into, {})
+                collected = ctx.params.setdefault(into, {})
                 if value is not None and value != ():
                     collected[param.name] = None if value == NONE else value
         if "out" in ctx.params:
             ctx.params["out"] = Output(**ctx.params["out"])
         try:
+            self._open(ctx.params)
             return super().invoke(ctx)
         except BoundViolatedError:
             raise
         except VotronError as error:
             raise self._failure(error) from error
+
+    def _open(self, params: Params) -> None:
+        """Put DATA with its options, and the model in MODEL, in the place of what was typed."""
+        data = params.get("data")
+        if isinstance(data, dict):
+            from votron.cli.reading import DataArgument
+
+            groups = {name: params.pop(name, {}) for name in ("reading", "table")}
+            params["data"] = data = DataArgument(**data, **groups)
+        if "saved" in params:
+            from votron.cli.models import load_model
+
+            path = None if data is None else data.path
+            params["saved"] = load_model(params["saved"], path, **params.pop("rules", {}))
 
     def _check_files(self, given: Params) -> None:
         """Refuse to write a file that is also read, or written twice."""
@@ -109,24 +106,23 @@ class Command(click.Command):
         for param in self.params:
             if isinstance(param, Option) and param.name in (name, f"{name}s"):
                 message = re.sub(r"^The '\w+' (parameter )?of \w+ ", "", str(error))
-                kind = click.UsageError if param.into == "params" else Failed
+                kind = click.UsageError if param.into == "params" else click.ClickException
                 return kind(f"{name_of(param)}: {message}")
-        return Failed(str(error))
-
-    def format_arguments(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Leave arguments to `format_options`, as all versions of click do."""
+        return click.ClickException(str(error))
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write arguments and options under their headings."""
         groups: dict[str, list[tuple[str, str]]] = {}
         for param in self.get_params(ctx):
-            heading = "Arguments" if isinstance(param, click.Argument) else getattr(param, "group", "Options")
             record = param.get_help_record(ctx)
             if record is not None:
-                groups.setdefault(heading, []).append(record)
+                groups.setdefault(getattr(param, "group", "Options"), []).append(record)
         for heading, records in groups.items():
             with formatter.section(heading):
                 formatter.write_dl(records, col_max=26)
+
+    def format_arguments(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Leave arguments to `format_options`, as all versions of click do."""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples, unchanged, so that they can be copied."""
@@ -160,9 +156,9 @@ def switch(name: str, help: str, default: bool | None = None, **settings: Any) -
     return click.option(f"--{name}/--no-{name}", cls=Option, default=default, help=help, **settings)
 
 
-def argument(name: str, help: str, type: Any = None, **settings: Any) -> Decorator:
+def argument(name: str, metavar: str, help: str, type: Any = None, **settings: Any) -> Decorator:
     """Return a decorator that adds an argument."""
-    return click.argument(name, cls=Argument, metavar=name.upper(), help=help, type=type, **settings)
+    return click.argument(name, cls=Argument, metavar=metavar, help=help, type=type, **settings)
 
 
 def grouped(*options: Decorator) -> Decorator:
@@ -174,3 +170,124 @@ def grouped(*options: Decorator) -> Decorator:
         return function
 
     return decorate
+
+
+# -- types of values --------------------------------------------------------------------------------------------------
+
+
+class NewFile(click.Path):
+    """A file to write, checked before the work."""
+
+    def __init__(self, *endings: str, dash: bool = False) -> None:
+        super().__init__(dir_okay=False, writable=True, readable=False, allow_dash=dash)
+        self.endings = endings
+
+    def convert(self, value: Any, param: _Parameter, ctx: _Context) -> Any:
+        """Return the path."""
+        folder, ending = os.path.dirname(os.path.realpath(value)), os.path.splitext(value)[1].lower()
+        if value == "-" and not self.allow_dash:
+            self.fail("must be the name of a file. Got '-' instead.", param, ctx)
+        if self.endings and ending not in self.endings:
+            self.fail(f"must be a file that ends in {', '.join(self.endings)}. Got {value!r} instead.", param, ctx)
+        if value != "-" and not os.path.isdir(folder):
+            self.fail(f"there is no folder {folder!r}.", param, ctx)
+        if value != "-" and not os.path.exists(value) and not os.access(folder, os.W_OK):
+            self.fail(f"{folder!r} is write-protected.", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+class Figure(NewFile):
+    """A file for a drawing."""
+
+    def __init__(self) -> None:
+        super().__init__(".svg", ".png", ".pdf")
+
+    def convert(self, value: Any, param: _Parameter, ctx: _Context) -> Any:
+        """Return the path, if there is matplotlib to draw with."""
+        from votron._util.plotting import pyplot
+
+        pyplot()
+        return super().convert(value, param, ctx)
+
+
+class Number(click.ParamType):  # type: ignore[type-arg]
+    """A number, one of some words, or ``by_label`` numbers such as yes=5,no=0.5."""
+
+    name = "number"
+
+    def __init__(self, *words: str, by_label: bool = False) -> None:
+        self.words, self.by_label = words, by_label
+
+    def convert(self, value: object, param: _Parameter, ctx: _Context) -> object:
+        """Return the value; the estimator checks its range."""
+        if not isinstance(value, str) or value in self.words:
+            return value
+        try:
+            if self.by_label and "=" in value:
+                pairs = (entry.rpartition("=") for entry in next(csv.reader([value])))
+                return {label: float(number) for label, _, number in pairs}
+            return int(value) if value.lstrip("+-").isdecimal() else float(value)
+        except ValueError:
+            kinds = ["a number", *self.words, *["numbers by label such as yes=5,no=0.5"] * self.by_label]
+            return self.fail(f"must be {joined(kinds, 'or')}. Got {value!r}.", param, ctx)
+
+
+class Values(click.ParamType):  # type: ignore[type-arg]
+    """Values separated by commas, of whole numbers also ranges such as 2-4."""
+
+    name = "values"
+
+    def __init__(self, kind: click.ParamType = click.STRING) -> None:  # type: ignore[type-arg]
+        self.kind = kind
+
+    def convert(self, value: object, param: _Parameter, ctx: _Context) -> list[object]:
+        """Return the values."""
+        found: list[object] = []
+        for part in filter(None, map(str.strip, str(value).split(","))):
+            low, _, high = part.partition("-")
+            if low.isdecimal() and high.isdecimal() and int(low) <= int(high) < int(low) + 100_000:
+                found += range(int(low), int(high) + 1)
+            else:
+                found.append(part if part.startswith("scale*") else self.kind.convert(part, param, ctx))
+        return found or self.fail(f"must be values separated by commas. Got {value!r}.", param, ctx)
+
+
+class Size(click.ParamType):  # type: ignore[type-arg]
+    """A number of bytes, such as 2GB."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: _Parameter, ctx: _Context) -> int:
+        """Return the number."""
+        from votron._util.resources import parse_memory_limit
+
+        try:
+            return parse_memory_limit(int(value) if value.isdecimal() else value)
+        except VotronError:
+            return self.fail(f"must be a size such as 500MB or 2GB. Got {value!r}.", param, ctx)
+
+
+class HeightWidth(click.ParamType):  # type: ignore[type-arg]
+    """A height and a width, such as 28x28."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: _Parameter, ctx: _Context) -> tuple[int, ...]:
+        """Return the two numbers."""
+        found = re.fullmatch("([1-9][0-9]*)[xX]([1-9][0-9]*)", value)
+        if found is None:
+            return self.fail(f"must be height and width, such as 28x28. Got {value!r}.", param, ctx)
+        return tuple(map(int, found.groups()))
+
+
+class Score(click.Choice):  # type: ignore[type-arg]
+    """The name of a score, in short or as scikit-learn calls it."""
+
+    def __init__(self) -> None:
+        self.short = {"f1": "f1_macro", "auc": "roc_auc", "log_loss": "neg_log_loss"}
+        super().__init__(["accuracy", "balanced_accuracy", *self.short, *self.short.values()])
+
+    def convert(self, value: Any, param: _Parameter, ctx: _Context) -> str:
+        """Return scikit-learn's name."""
+        name = str(super().convert(value, param, ctx))
+        return self.short.get(name, name)

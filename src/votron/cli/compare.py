@@ -11,16 +11,7 @@ from votron._util.types import Params
 from votron.cli import options
 from votron.cli.command import NewFile, command, flag, option
 from votron.cli.output import Output, printable, width, write_figure, writing
-from votron.cli.reading import (
-    WeightColumn,
-    base_name,
-    by_label,
-    check_options_of_tables,
-    encoding,
-    reading_options,
-    remarks_on,
-    rows_to_train_on,
-)
+from votron.cli.reading import DataArgument, by_label, remarks_on, rows_to_train_on
 
 _INTERRUPTED = 130
 _NOT_IN_CSV = ("scores", "remarks")
@@ -37,25 +28,20 @@ _NOT_IN_CSV = ("scores", "remarks")
 @options.data
 @options.label("Column with the labels, as in `votron train`.")
 @option(
-    "--estimator",
+    "--estimator estimators",
     "NAME",
     "Compare this one; repeatable: majority, averaged, naive-bayes, winnow, voted, voted-poly, adatron, voted-cv, and "
     "scikit-learn's logistic, linear-svc, sgd, neighbours, svc, forest, boosting (default: those of Votron that suit "
     "the data).",
     multiple=True,
 )
-@flag("--with-sklearn", "Also compare scikit-learn's classifiers, with their defaults.")
+@flag("--with-sklearn sklearn", "Also compare scikit-learn's classifiers, with their defaults.")
 @options.score
 @options.folds
 @option("--repeats", "N", "How often rows are split anew (default: 2).", options.COUNT, default=2)
 @options.seed
 @options.max_rows
-@option(
-    "--max-seconds",
-    "S",
-    "End after this time, once a fit is over, with the estimators that have finished a repeat.",
-    options.SECONDS,
-)
+@option("--max-seconds", "S", "End in this time, with the estimators that finished a repeat.", options.SECONDS)
 @options.confidence
 @options.sample_weight("Column with weights of rows, for training and the score.")
 @options.figure("Draw scores, intervals and times")
@@ -66,16 +52,12 @@ _NOT_IN_CSV = ("scores", "remarks")
 @options.training_data
 @options.tables
 def compare(
-    data: str,
-    label: str | None,
-    estimator: Sequence[str],
-    with_sklearn: bool,
+    data: DataArgument,
+    estimators: Sequence[str],
     sample_weight: str | None,
     figure: str | None,
     output: str | None,
     params: Params,
-    reading: Params,
-    table: Params,
     out: Output,
     **how: Any,
 ) -> int:
@@ -86,27 +68,18 @@ def compare(
     """
     from votron.evaluate import compare as compare_on_folds
 
-    column = None if sample_weight is None else WeightColumn(sample_weight)
-    rows = rows_to_train_on(data, reading_options(reading, table, label), column, out)
+    rows = rows_to_train_on(data, sample_weight, out)
     out.note(*remarks_on(rows, weighed="class_weight" in params or how["score"] != "accuracy"))
-    check_options_of_tables(rows.X, table)
     with Progress(None, out.live, label="Comparing", erase=True) as progress:
 
         def tell(done: int, total: int, name: str) -> None:
             progress.total = total
             progress.update(done, f"{name}, {done} of {total} fits")
 
-        result = compare_on_folds(
-            rows.X,
-            rows.y,
-            list(estimator) or None,
-            sklearn=with_sklearn,
-            encoding=encoding(reading, table, rows.examples.label),
-            sample_weight=rows.weights,
-            callback=tell,
-            **(how | params | by_label(params, rows.y)),
-        )
-    found = {"data": base_name(data), "label": rows.examples.label, **result.to_dict()}
+        how |= params | by_label(params, rows.y)
+        how |= {"encoding": data.encoding(rows.examples.label), "sample_weight": rows.weights, "callback": tell}
+        result = compare_on_folds(rows.X, rows.y, list(estimators) or None, **how)
+    found = {"data": data.name, "label": rows.examples.label, **result.to_dict()}
     out.show(found, printable(result.to_text(width())))
     if result.stopped == "interrupted":
         out.note("Stopped: this is what was finished until then, and no file was written.")

@@ -17,17 +17,15 @@ from votron._util.text import counted, left_out, on_one_line, percent, plain_num
 from votron._util.types import Params
 from votron.cli import options
 from votron.cli.command import NewFile, argument, command, option
-from votron.cli.models import file_digest, load_model
+from votron.cli.models import SavedModel
 from votron.cli.output import Output, pairs, printable, table
-from votron.cli.reading import base_name, check_options_of_tables, reading_options
+from votron.cli.reading import DataArgument, base_name
 from votron.data.formats import KNOWN_SETS
 from votron.errors import DataError, VotronError
 
 if TYPE_CHECKING:
     from votron.data import Examples
 
-KNOWN = dict(zip(KNOWN_SETS, ("8 x 8", "28 x 28", "28 x 28"), strict=True))
-"""The sets that are known by name, and the pixels of their images."""
 _COLUMNS, _CLASSES = 50, 25
 _LONGEST = 40
 
@@ -47,20 +45,20 @@ def list_sets(out: Output) -> None:
     from votron.data import load_image_set
 
     found: list[Params] = []
-    rows = [["name", "pixels", "train", "test", "where"]]
-    for name, pixels in KNOWN.items():
-        entry: Params = {"name": name, "pixels": pixels, "train": None, "test": None, "where": None}
+    for name in KNOWN_SETS:
+        entry: Params = {"name": name, "train": None, "test": None, "where": None}
         with contextlib.suppress(DataError):  # it is not here
             images = load_image_set(name, fetch=False)
             entry |= {"train": len(images.X), "test": len(images.X_test), "where": images.source}
         found.append(entry)
-        counts = ["" if entry[part] is None else f"{entry[part]:,}" for part in ("train", "test")]
-        rows.append([name, pixels, *counts, entry["where"] or f"not here: votron data fetch {name}"])
-    out.show(found, table(rows, left=(0, 4)))
+    rows = [[_short(value or "") for value in entry.values()] for entry in found]
+    text = table([list(found[0]), *rows], left=(0, 3))
+    missing = [entry["name"] for entry in found if entry["where"] is None]
+    out.show(found, text + "".join(f"\n{name} is not here: votron data fetch {name}" for name in missing))
 
 
 @command("fetch", examples=["votron data fetch digits"])
-@click.argument("name", metavar="NAME", type=click.Choice(list(KNOWN)))
+@click.argument("name", metavar="NAME", type=click.Choice(list(KNOWN_SETS)))
 @options.common
 def fetch(name: str, out: Output) -> None:
     """Download digits, mnist or fashion from OpenML, check it, and keep it in scikit-learn's data home.
@@ -77,7 +75,7 @@ def fetch(name: str, out: Output) -> None:
 
 @command("convert", examples=["votron data convert days.csv days.parquet --label Play"])
 @options.data
-@argument("to_file", "File to write; - for standard output.", NewFile(dash=True))
+@argument("to_file", "TO_FILE", "File to write; - for standard output.", NewFile(dash=True))
 @option("--to", "NAME", "Format of TO_FILE (default: by its suffix).")
 @options.label("Column with the labels, if there are any.")
 @options.common
@@ -86,30 +84,28 @@ def fetch(name: str, out: Output) -> None:
 @options.other_data
 @options.missing("keep", "drop", default="keep")
 @options.discrete(group="Reading data")
-def convert(
-    data: str, to_file: str, to: str | None, label: str | None, reading: Params, table: Params, out: Output
-) -> None:
+def convert(data: DataArgument, to_file: str, to: str | None, out: Output) -> None:
     """Read data, and write it as .csv, .tsv, .json, .jsonl, .parquet, .arrow, .svm or .npz, by the suffix."""
     from votron.data import read_examples, write_examples
 
     if to_file == "-" and to is None:
         raise click.UsageError("--to must say which format standard output gets.")
-    how: Params = {"missing": "keep"} | ({"labels": "optional"} if label is None else {})
-    examples = read_examples(data, **how | reading_options(reading, table, label))
-    check_options_of_tables(examples.X, table)
+    how: Params = {"missing": "keep"} | ({"labels": "optional"} if data.label is None else {})
+    examples = read_examples(data.path, **how | data.options)
+    data.check_table(examples.X)
     out.note(*examples.notes)
     if to_file == "-":
         with tempfile.TemporaryDirectory() as folder:
-            kept = os.path.join(folder, "data")
+            kept = Path(folder, "data")
             write_examples(examples, kept, to)
-            sys.stdout.buffer.write(Path(kept).read_bytes())
+            sys.stdout.buffer.write(kept.read_bytes())
         return
     write_examples(examples, os.path.realpath(to_file), to)
     without = f", without {left_out(examples.dropped, examples.unlabelled)}" if examples.dropped else ""
     if out.json:
         out.show({"file": to_file, "rows": examples.n_rows, "dropped": examples.dropped}, "")
     else:
-        out.note(f"{counted(examples.n_rows, 'row')} of {base_name(data)} in {to_file}{without}")
+        out.note(f"{counted(examples.n_rows, 'row')} of {data.name} in {to_file}{without}")
 
 
 @command("describe", examples=["votron data describe days.csv --label Play"])
@@ -120,36 +116,36 @@ def convert(
 @options.n_features
 @options.other_data
 @options.discrete(group="Reading data")
-def describe(data: str, label: str | None, reading: Params, table: Params, out: Output) -> None:
+def describe(data: DataArgument, out: Output) -> None:
     """Summarise columns (kind, missing and distinct values, range) and the rows of each class.
 
     Rows without a label are counted, and left out.
     """
     from votron.data import describe_examples
 
-    labels = {"labels": "optional"} if label is None else {}
-    how = reading_options(reading, table, label) | {"missing": "keep", "drop_unlabelled": True} | labels
-    examples = _read_odd_values(data, how, out)
-    check_options_of_tables(examples.X, table)
+    examples = _read_odd_values(data, out)
+    data.check_table(examples.X)
     out.note(*examples.notes)
-    found = describe_examples(examples, discrete=list(table.get("discrete", ())))
+    found = describe_examples(examples, discrete=list(data.table.get("discrete", ())))
     out.show(found, _described(found, out.verbose))
 
 
-def _read_odd_values(path: str, how: Params, out: Output) -> Examples:
+def _read_odd_values(data: DataArgument, out: Output) -> Examples:
     """Read data; a column with a value unlike the others is read as text, and the value is named."""
     from votron.data import read_examples
     from votron.data.tables import OddValueError, UnlabelledError
 
+    labels = {"labels": "optional"} if data.label is None else {}
+    how = data.options | {"missing": "keep", "drop_unlabelled": True} | labels
     texts = list(how.get("as_text", ()))
     while True:
         try:
-            return read_examples(path, **how | {"as_text": tuple(texts)})
+            return read_examples(data.path, **how | {"as_text": tuple(texts)})
         except UnlabelledError as error:
             out.note(str(error))
             how = {name: value for name, value in how.items() if name != "label"} | {"labels": "none"}
         except OddValueError as error:
-            if error.column in texts or not os.path.isfile(path):  # a pipe can be read once only
+            if error.column in texts or not os.path.isfile(data.path):  # a pipe can be read once only
                 raise
             out.note(f"The column {error.column!r} is described as text because of {error.got}.")
             texts.append(error.column)
@@ -168,32 +164,25 @@ def _described(found: Params, verbose: bool) -> str:
         shape = found["image_shape"]
         head |= {"images": " x ".join(map(str, shape)) + " pixels"} if shape else {}
     columns = [
-        [
-            _short(each["name"]),
-            each["kind"],
-            f"{each['missing']:,}" if each["missing"] else "",
-            f"{each['distinct']:,}",
-            _range(each),
-        ]
+        [_short(each["name"]), each["kind"], _short(each["missing"] or ""), _short(each["distinct"]), _range(each)]
         for each in found.get("columns", ())
     ]
-    of = "class" if found["label"] is None else f"class ({found['label']})"
     classes = [
         [_short(each["label"]), f"{each['count']:,}", percent(each["count"] / found["rows"])]
         for each in found["classes"] or ()
     ]
     parts = [pairs(head)]
     if columns:
-        head_of_columns = ["column", "kind", "missing", "distinct", "range or values"]
-        parts.append(_first(head_of_columns, columns, None if verbose else _COLUMNS, left=(0, 1, 4)))
+        names = ["column", "kind", "missing", "distinct", "range or values"]
+        parts.append(_first(names, columns, len(columns) if verbose else _COLUMNS, left=(0, 1, 4)))
     if classes:
-        parts.append(_first([of, "rows", "share"], classes, None if verbose else _CLASSES))
+        of = "class" if found["label"] is None else f"class ({found['label']})"
+        parts.append(_first([of, "rows", "share"], classes, len(classes) if verbose else _CLASSES))
     return "\n\n".join(parts)
 
 
-def _first(head: list[str], rows: list[list[str]], n: int | None, left: Sequence[int] = (0,)) -> str:
-    more = "" if n is None or len(rows) <= n else counted(len(rows) - n, "more row")
-    return table([head, *rows[:n]], left=left, more=more)
+def _first(head: list[str], rows: list[list[str]], n: int, left: Sequence[int] = (0,)) -> str:
+    return table([head, *rows[:n]], left=left, more=counted(len(rows) - n, "more row") if len(rows) > n else "")
 
 
 def _range(column: Params) -> str:
@@ -205,7 +194,7 @@ def _range(column: Params) -> str:
 
 
 def _short(value: object) -> str:
-    return shortened(on_one_line(str(value)), _LONGEST)
+    return f"{value:,}" if isinstance(value, int) else shortened(on_one_line(str(value)), _LONGEST)
 
 
 @command("suspects", examples=["votron data suspects digits.votron digits --top 20"])
@@ -216,7 +205,7 @@ def _short(value: object) -> str:
 @options.common
 @options.drop_unlabelled
 @options.other_data
-def suspects(model: str, data: str, top: int, label: str | None, reading: Params, out: Output) -> None:
+def suspects(saved: SavedModel, data: DataArgument, top: int, out: Output) -> None:
     """Rank the training rows of a voted model by how much their labels are in doubt.
 
     These rows were mistaken again and again, by much, and late. DATA is what the model was trained on; rows are
@@ -224,22 +213,19 @@ def suspects(model: str, data: str, top: int, label: str | None, reading: Params
     """
     from votron.explanations import suspects as suspects_of
 
-    saved = load_model(model, data)
     found = suspects_of(saved.model, top)
-    rows, _ = saved.training_data(data, label, reading)
+    rows, _ = saved.training_data(data)
     if len(found) and int(found.row.max()) >= len(rows.y):
         raise VotronError(
-            f"{data!r} is not what the model was trained on: it has {counted(len(rows.y), 'row')}, and the model's "
-            f"record row {int(found.row.max()) + 1:,}."
+            f"{data.path!r} is not what the model was trained on: it has {counted(len(rows.y), 'row')}, and the "
+            f"model's record row {int(found.row.max()) + 1:,}."
         )
-    known = saved.part("data").get("sha256")
-    if known and file_digest(data) not in (None, known):
-        out.note(f"{data} is not the file that the model was trained on, by its SHA-256.")
+    if saved.part("data").get("sha256") and not saved.is_training_data(data):
+        out.note(f"{data.path} is not the file that the model was trained on, by its SHA-256.")
     named = getattr(saved.estimator, "row_names_", {})
     listed: list[Params] = []
     for each in found.rows():
-        at = each["row"]
-        number = int(rows.numbers[at])
+        at, number = each["row"], int(rows.numbers[each["row"]])
         listed.append({**each, "row": number, "name": named.get(at, f"row {number}"), "label": rows.y[at]})
         if hasattr(rows.X, "columns"):
             listed[-1]["values"] = dict(zip(rows.X.columns, rows.X.row(at), strict=True))
@@ -249,10 +235,10 @@ def suspects(model: str, data: str, top: int, label: str | None, reading: Params
 def _suspected(found: Sequence[Params]) -> str:
     lines = [["row", "label", "taken for", "mistakes", "last in epoch", "suspicion", "values"]]
     for each in found:
-        taken = "" if each["taken_for"] is None else _short(each["taken_for"])
+        taken = "" if each["taken_for"] is None else str(each["taken_for"])
         numbers = [f"{each['mistakes']:,}", f"{math.ceil(each['last'])}", f"{each['suspicion']:.3g}"]
-        values = _short(", ".join(map(str, each.get("values", {}).values())))
-        lines.append([_short(each["name"]), _short(each["label"]), taken, *numbers, values])
+        values = ", ".join(map(str, each.get("values", {}).values()))
+        lines.append([*map(_short, (each["name"], str(each["label"]), taken)), *numbers, _short(values)])
     return table(lines if "values" in found[0] else [line[:-1] for line in lines], left=(0, 1, 2, 6))
 
 

@@ -12,10 +12,10 @@ from votron._util.pipelines import steps_before
 from votron._util.text import did_you_mean
 from votron._util.types import Label, Params
 from votron.cli import options
-from votron.cli.command import command, option
-from votron.cli.models import SavedModel, load_model
+from votron.cli.command import Values, command, option
+from votron.cli.models import SavedModel
 from votron.cli.output import Output, printable, write_figure
-from votron.cli.reading import read_batches
+from votron.cli.reading import DataArgument, read_batches
 from votron.errors import VotronError
 from votron.explanations.features import features_after
 
@@ -38,9 +38,8 @@ if TYPE_CHECKING:
 @option(
     "--row",
     "N",
-    "Data row to explain, as in the file: 1 is the first after the header; several as 1,3-5; repeatable.",
-    options.Values(options.COUNT),
-    multiple=True,
+    "Data row to explain, as in the file: 1 is the first after the header; several as 1,3-5.",
+    Values(options.COUNT),
     required=True,
 )
 @option("--top", "K", "Terms to show for and against (default: 5).", options.COUNT, default=5)
@@ -53,16 +52,13 @@ if TYPE_CHECKING:
 @options.verbose
 @options.other_data
 def explain(
-    model: str,
-    data: str,
-    row: Sequence[list[int]],
+    saved: SavedModel,
+    data: DataArgument,
+    row: Sequence[int],
     top: int,
     of: str | None,
     against: str | None,
     figure: str | None,
-    rules: Params,
-    label: str | None,
-    reading: Params,
     out: Output,
 ) -> None:
     """Show why a row has its label: which columns, features or training examples make its score.
@@ -71,49 +67,42 @@ def explain(
     average, with the value of another row. --verbose also shows the training examples for and against, and how the
     vectors voted over the time of training. Examples are numbered as the rows of the training file, from 1.
     """
-    wanted = list(dict.fromkeys(number for numbers in row for number in numbers))
-    if figure is not None and len(wanted) > 1:
-        raise click.UsageError(f"--figure draws one row. Got {len(wanted)} instead.")
+    if figure is not None and len(row) > 1:
+        raise click.UsageError(f"--figure draws one row. Got {len(row)} instead.")
     if against is not None and of is None:
         raise click.UsageError("--against goes with --of.")
-    saved = load_model(model, data, **rules)
-    label_of, label_against = _class(saved, of), _class(saved, against)
+    label, other = _class(saved, of), _class(saved, against)
     found: list[Explanation] = []
-    for number, batch, i in _rows(data, saved.reading(data, label, reading, labels="none"), wanted, out):
-        X = batch.X[i : i + 1]
-        how: Params = {"feature_names": features_after(steps_before(saved.model), X), "names": [f"row {number}"]}
-        found += saved.estimator.explain(saved.features(X), label_of, label_against, top=top, first=1, **how)
+    for number, batch in _rows(data.path, saved.reading(data, labels="none"), row, out).items():
+        how: Params = {"feature_names": features_after(steps_before(saved.model), batch.X), "names": [f"row {number}"]}
+        found += saved.estimator.explain(saved.features(batch.X), label, other, top=top, first=1, **how)
     out.note(*saved.remarks())
     if figure is not None:
         height, width, *colours = batch.image_shape or (0, 0)
         shape = (height, width) if height and not colours else None
         write_figure(lambda: found[0].plot(image_shape=shape).figure, figure)
-    out.show(
-        {"rows": [each.to_dict() for each in found]},
-        printable("\n\n".join(each.describe(verbose=out.verbose) for each in found)),
-    )
+    text = "\n\n".join(each.describe(verbose=out.verbose) for each in found)
+    out.show({"rows": [each.to_dict() for each in found]}, printable(text))
 
 
-def _rows(path: str, how: Params, wanted: list[int], out: Output) -> list[tuple[int, Examples, int]]:
-    """Return the rows that were asked for, in that order, each as a batch and its place there."""
-    found, n = {}, 0
-    refused = {"missing": "drop"} if how["missing"] == "refuse" else {}  # only the rows asked for must be complete
+def _rows(path: str, how: Params, wanted: Sequence[int], out: Output) -> dict[int, Examples]:
+    """Return the rows that were asked for, by their numbers, in that order."""
+    found: dict[int, Examples] = {}
+    n, refused = 0, {"missing": "drop"} if how["missing"] == "refuse" else {}  # those asked for must be complete
     for batch in read_batches(path, how | refused):
         out.note(*batch.notes)
         n += batch.n_rows + batch.dropped
         for i in np.flatnonzero(np.isin(batch.row_numbers, wanted)).tolist():
-            found[int(batch.row_numbers[i])] = batch, i
+            found[int(batch.row_numbers[i])] = batch.take([i])
         if n >= max(wanted):
             break
     for number in wanted:
         if number > n:
             raise VotronError(f"There are {n:,} rows in {path!r}. --row asks for {number:,}.")
         if number not in found:
-            remedy = "train with --missing mean"
-            raise VotronError(
-                f"Row {number:,} of {path!r} has missing values, which the model cannot fill in: {remedy}."
-            )
-    return [(number, *found[number]) for number in wanted]
+            message = f"Row {number:,} of {path!r} has missing values, which the model cannot fill in"
+            raise VotronError(f"{message}: train with --missing mean.")
+    return {number: found[number] for number in wanted}
 
 
 def _class(saved: SavedModel, text: str | None) -> Label | None:

@@ -7,10 +7,9 @@ import os
 import click
 
 from votron._util.text import rounded_bytes
-from votron._util.types import Params
 from votron.cli import options
 from votron.cli.command import NewFile, command, flag, option
-from votron.cli.models import load_model, save_model
+from votron.cli.models import SavedModel, save_model
 from votron.cli.output import Output, printable, wrapped
 
 
@@ -27,7 +26,7 @@ from votron.cli.output import Output, printable, wrapped
 @flag("--proba", "With --onnx: also have the probability of each class.")
 @options.rule
 @options.common
-def export(model: str, onnx: str | None, compact: str | None, proba: bool, rules: Params, out: Output) -> None:
+def export(saved: SavedModel, onnx: str | None, compact: str | None, proba: bool, out: Output) -> None:
     """Write a model as ONNX, or as a model file that holds only what its rule needs.
 
     ONNX is for linear models, and for voted models whose rule predicts by one vector per class: average, last, pocket
@@ -37,7 +36,6 @@ def export(model: str, onnx: str | None, compact: str | None, proba: bool, rules
         raise click.UsageError("--onnx FILE or --compact FILE must be given.")
     if proba and onnx is None:
         raise click.UsageError("--proba goes with --onnx.")
-    saved = load_model(model, **rules)
     assert saved.manifest is not None
     written: dict[str, dict[str, object]] = {}
     lines = []

@@ -9,7 +9,7 @@ from votron._util.text import first_of, on_one_line, rounded_bytes, shortened
 from votron._util.types import Params
 from votron.cli import options
 from votron.cli.command import command, option
-from votron.cli.models import load_model
+from votron.cli.models import SavedModel
 from votron.cli.output import Output, bold, pairs
 from votron.explanations import strongest_features
 
@@ -33,13 +33,12 @@ _VERBOSE = ("record", "steps", "vectors")
 )
 @options.common
 @options.verbose
-def inspect(model: str, features: int | None, out: Output) -> None:
+def inspect(saved: SavedModel, features: int | None, out: Output) -> None:
     """Show what is in a model file, and the strongest features of linear models.
 
     Nothing in the file is run, so a file from an unknown source can be inspected safely. Its structure and SHA-256 are
     checked. --verbose also shows the parameters and how the model was made.
     """
-    saved = load_model(model)
     classifier, manifest = saved.estimator, saved.manifest
     assert manifest is not None
     found = vars(manifest) | {
@@ -56,50 +55,49 @@ def inspect(model: str, features: int | None, out: Output) -> None:
         if strongest is None and features:
             raise click.UsageError("--features is for linear models: weights, or a linear kernel with one vector.")
         found |= {} if strongest is None else {"strongest_features": {k: dict(named) for k, named in strongest.items()}}
-    sections = [f"{bold(name)}\n{_pairs(of, indent=2)}" for name, of in _sections(found, out.verbose).items() if of]
-    out.show(found, "\n\n".join([_pairs(_head(found, model, out.verbose)), *sections]))
+    sections = _sections(found, out.verbose).items()
+    head = _head(found, "standard input" if saved.path == "-" else saved.path, out.verbose)
+    out.show(found, "\n\n".join([_pairs(head), *(f"{bold(name)}\n{_pairs(of, 2)}" for name, of in sections if of)]))
 
 
-def _head(found: Params, path: str, verbose: bool) -> dict[str, str]:
+def _head(found: Params, file: str, verbose: bool) -> Params:
     """Return what is said of the model as a whole."""
-    classes = first_of([_short(label) for label in found["classes"][: _CLASSES + 1]], _CLASSES)
-    file = "standard input" if path == "-" else path
+    labels = [_short(label) for label in found["classes"]]
     summary = {name: value for name, value in found["summary"].items() if verbose or name not in _VERBOSE}
     for name, value in summary.items():  # one for each class
-        if isinstance(value, list) and len(value) == len(found["classes"]):
-            summary[name] = dict(zip(map(_short, found["classes"]), value, strict=True))
+        if isinstance(value, list) and len(value) == len(labels):
+            summary[name] = dict(zip(labels, value, strict=True))
     if len(summary.get("n_support") or ()) == 1:  # the support of the only vector is the support
         del summary["n_support"]
     return {
         "model": f"{file}, {rounded_bytes(found['n_bytes'])}, by Votron {found['votron']}",
         "estimator": found["estimator"],
-        "classes": f"{len(found['classes'])}: {classes}",
-        **{name.replace("_", " "): _words(value) for name, value in summary.items() if value is not None},
+        "classes": f"{len(labels)}: {first_of(labels, _CLASSES)}",
+        **{name.replace("_", " "): value for name, value in summary.items() if value is not None},
         "certificate": found["certificate"]["summary"] if found["certificate"] else "none in the file",
         **({"sha256": found["sha256"]} if verbose else {}),
-        **({"encoder": ", ".join(found["steps"])} if found["steps"] and not found["columns"] else {}),
+        **({"encoder": found["steps"]} if found["steps"] and not found["columns"] else {}),
     }
 
 
-def _sections(found: Params, verbose: bool) -> dict[str, dict[str, str]]:
+def _sections(found: Params, verbose: bool) -> dict[str, Params]:
     """Return what is said under headings."""
     made = found["provenance"] or {}
-    strongest = {
-        _short(label): ", ".join(f"{_short(name)} {weight:.3g}" for name, weight in features.items())
-        for label, features in list(found.get("strongest_features", {}).items())[:_CLASSES]
-    }
     shown = made if verbose else {name: made[name] for name in ("created", "command") if name in made}
-    params = {name: value for name, value in found["params"].items() if verbose and name != "verbose"}
+    strongest = list(found.get("strongest_features", {}).items())[:_CLASSES]
     return {
         "columns": found["columns"],
-        "parameters": {name: _words(value) for name, value in params.items()},
-        "provenance" if verbose else "made": {name: _words(value) for name, value in shown.items()},
-        "strongest features": strongest,
+        "parameters": {name: value for name, value in found["params"].items() if verbose and name != "verbose"},
+        "provenance" if verbose else "made": shown,
+        "strongest features": {
+            label: ", ".join(f"{_short(name)} {weight:.3g}" for name, weight in features.items())
+            for label, features in strongest
+        },
     }
 
 
 def _pairs(found: Params, indent: int = 0) -> str:
-    return pairs({_short(name): shortened(words, _LONGEST) for name, words in found.items()}, indent)
+    return pairs({_short(name): shortened(_words(value), _LONGEST) for name, value in found.items()}, indent)
 
 
 def _short(text: object) -> str:

@@ -7,7 +7,6 @@ says of the reading in training.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import platform
 import sys
@@ -26,20 +25,21 @@ import numpy as np
 from votron import __version__
 from votron._util.frames import columns_of_words, plain_labels
 from votron._util.pipelines import classifier_of
-from votron._util.text import counted, first_of, left_out, rounded_bytes, utc_now
+from votron._util.text import counted, first_of, left_out, utc_now
 from votron._util.types import Array, Estimator, Params, Rows, RowsLike
 from votron.cli.output import Output
 from votron.cli.reading import (
+    DataArgument,
     FileRows,
-    WeightColumn,
     base_name,
+    file_digest,
     hold_out,
     label_kind,
     labelled_rows,
     missing_by_column,
     read_batches,
     read_labelled,
-    reading_options,
+    with_weights,
 )
 from votron.data.formats import KNOWN_SETS
 from votron.data.options import KEPT, RECORDED, STRATEGIES, ReadOptions
@@ -50,9 +50,6 @@ if TYPE_CHECKING:
     from votron.saving import Manifest
     from votron.theory import Certificate
 
-_LARGE = 50_000_000
-"""Bytes of a model that are remarked upon."""
-
 
 @dataclass(frozen=True)
 class SavedModel:
@@ -62,6 +59,8 @@ class SavedModel:
     model: Estimator
     provenance: Params
     manifest: Manifest | None = None
+    rule: str | None = None
+    """The rule that was asked for."""
     seen: Params = field(default_factory=dict)
     """Values that training had not, and missing ones, in the rows that went through."""
 
@@ -117,7 +116,7 @@ class SavedModel:
         return X
 
     def features(self, X: RowsLike) -> RowsLike:
-        """Return rows as the classifier itself takes them."""
+        """Return rows as the classifier itself takes them; remember what is odd about them."""
         X = self.prepared(X)
         if not hasattr(self.model, "steps"):
             return X
@@ -143,34 +142,32 @@ class SavedModel:
             remarks.append(f"Missing values were filled in: {named}.")
         return remarks
 
-    def is_training_data(self, path: str, part: str | None) -> bool:
+    def is_training_data(self, data: DataArgument) -> bool:
         """Tell whether data are those of training: a file by its digest, a set by its name and part."""
-        trained = self.part("data")
-        if path not in KNOWN_SETS:
-            return bool(trained.get("sha256")) and file_digest(path) == trained["sha256"]
-        return bool(trained.get("name") == path) and (part or "train") == self.part("reading").get("part", "train")
+        trained, part = self.part("data"), self.part("reading").get("part", "train")
+        if data.path in KNOWN_SETS:
+            return bool(trained.get("name") == data.path and data.reading.get("part", "train") == part)
+        return bool(trained.get("sha256")) and file_digest(data.path) == trained["sha256"]
 
     # -- reading data as in training -----------------------------------------------------------------------------------
 
-    def reading(
-        self, path: str, label: str | None, typed: Params, *, labels: str = "required", beside: bool = False
-    ) -> Params:
-        """Return how to read data for it; ``beside`` other data, ``--part`` and ``--label`` are about those."""
+    def reading(self, data: DataArgument, *, labels: str = "required", beside: bool = False) -> Params:
+        """Return how to read data for it; those ``beside`` others leave ``--part`` and ``--label`` to these."""
         from votron.tables import encoder_of
 
-        found, encoder = self._as_in_training(), encoder_of(self.model)
+        found, encoder, typed = self._as_in_training(), encoder_of(self.model), data.options
+        if beside and Path(data.label or "").exists():
+            typed.pop("label", None)  # a file of labels, which belongs to the other data
         filled = encoder is not None and not any(column.passes_missing for column in encoder.columns_)
         optional = {"n_features", *found, *typed} if beside else {"n_features", *found} - typed.keys()
-        found |= {"missing": "keep" if filled else "refuse", "optional": optional} | reading_options(typed)
+        found |= {"missing": "keep" if filled else "refuse", "optional": optional} | typed
         if beside:
             found.pop("part", None)
         found |= self.known | {"labels": labels, "label_kind": label_kind(self.classes)}
         trained = self.provenance.get("label")
-        if label is not None and not (beside and Path(label).exists()):  # a file of labels belongs to other data
-            found["label"] = label
-        elif isinstance(trained, str):
+        if "label" not in typed and isinstance(trained, str):
             numbered = labels == "required" and trained.removeprefix("-").isdecimal()
-            found |= {"label": trained} if self.columns is not None or path.endswith(".npz") or numbered else {}
+            found |= {"label": trained} if self.columns is not None or data.path.endswith(".npz") or numbered else {}
         return found
 
     def _as_in_training(self) -> Params:
@@ -182,29 +179,26 @@ class SavedModel:
                     found[name] = before[name]
         return found
 
-    def leaving_out(self, reading: Params) -> Params:
-        """Return how to read, leaving out rows that training left out."""
-        before = self.part("reading")
-        dropping = {"missing": "drop"} if before.get("missing") == "drop" else {}
-        unlabelled = {"drop_unlabelled": True} if before.get("drop_unlabelled") is True or dropping else {}
-        return reading | dropping | unlabelled
-
-    def training_data(
-        self, path: str, label: str | None, typed: Params, **more: object
-    ) -> tuple[FileRows, FileRows | None]:
+    def training_data(self, data: DataArgument, **more: object) -> tuple[FileRows, FileRows | None]:
         """Read training data again as training read them; return the rows trained on, and those held out."""
-        options, before = self.leaving_out(self.reading(path, label, typed)) | more, self.part("reading")
+        options, before = self.leaving_out(self.reading(data)) | more, self.part("reading")
         if "part" not in options and before.get("part") in ("train", "test"):
             options["part"] = before["part"]
-        weights, column = self.part("sample_weight"), None
-        if isinstance(weights.get("column"), str) and weights.get("left_out"):
-            column = WeightColumn(weights["column"])
-            options = column.read_beside(options)
-        rows = labelled_rows(*read_labelled(path, options), column)
+        weights = self.part("sample_weight").get("column")
+        weights = weights if isinstance(weights, str) else None
+        options = options if weights is None else with_weights(options, weights)
+        rows = labelled_rows(*read_labelled(data.path, options), weights)
         if self.split is None:
             return rows, None
         kept, held = hold_out(rows.y, *self.split)
         return rows.take(kept), rows.take(held)
+
+    def leaving_out(self, options: Params) -> Params:
+        """Return how to read, leaving out rows that training left out."""
+        before = self.part("reading")
+        dropping = {"missing": "drop"} if before.get("missing") == "drop" else {}
+        unlabelled = {"drop_unlabelled": True} if before.get("drop_unlabelled") is True or dropping else {}
+        return options | dropping | unlabelled
 
 
 def labelled_batches(path: str, options: Params, out: Output) -> Iterator[Examples]:
@@ -221,21 +215,21 @@ def labelled_batches(path: str, options: Params, out: Output) -> Iterator[Exampl
 
 
 def examples_to_evaluate(
-    saved: SavedModel, path: str, label: str | None, typed: Params, out: Output, *, held_out: bool, **more: object
+    saved: SavedModel, data: DataArgument, out: Output, *, held_out: bool, **more: object
 ) -> Iterator[Examples]:
     """Yield rows with labels to measure a model on: all, or those that training held out."""
-    trained_on = saved.is_training_data(path, typed.get("part"))
+    trained_on = saved.is_training_data(data)
     if not held_out:
-        yield from labelled_batches(path, saved.reading(path, label, typed) | more, out)
+        yield from labelled_batches(data.path, saved.reading(data) | more, out)
         if trained_on:
             other = "--held-out takes the rows that --test held out" if saved.split else "measure it on other rows"
-            out.note(f"The model was trained on {base_name(path)}, so it does better here than on new rows: {other}.")
+            out.note(f"The model was trained on {data.name}, so it does better here than on new rows: {other}.")
         return
     if saved.split is None:
         raise click.UsageError(f"--held-out is for models trained with --test FRACTION. {saved.path!r} was not.")
     if not trained_on:
-        raise VotronError(f"--held-out needs the training data of {saved.path!r}, which {path!r} is not.")
-    _, held = saved.training_data(path, label, typed, **more)
+        raise VotronError(f"--held-out needs the training data of {saved.path!r}, which {data.path!r} is not.")
+    _, held = saved.training_data(data, **more)
     assert held is not None
     out.note(*held.examples.notes)
     yield held.examples.take(held.places)
@@ -248,7 +242,6 @@ def load_model(
     path: str, data: str | None = None, *, rule: str | None = None, normalize_vectors: bool = False
 ) -> SavedModel:
     """Return the model in a file, or from standard input, with the rule that was asked for."""
-    from votron.rules import RULES
     from votron.saving.models import load_with_manifest
 
     if path == data == "-":
@@ -256,22 +249,20 @@ def load_model(
     source = {"path": sys.stdin.buffer, "name": "standard input"} if path == "-" else {"path": path}
     model, manifest = load_with_manifest(**source)
     saved = SavedModel(path, model, dict(manifest.provenance or {}), manifest)
-    if rule is None:
-        if normalize_vectors:
-            raise click.UsageError("--normalize-vectors goes with --rule.")
+    if rule is None and not normalize_vectors:
         return saved
-    if rule not in RULES and not RULES.load(rule):
-        raise click.UsageError(f"--rule must be one of {', '.join(RULES)}. Got {rule!r} instead.")
     if not hasattr(saved.estimator, "with_rule"):
         kind = type(saved.estimator).__name__
         raise VotronError(f"--rule is for models of --estimator voted. {path!r} holds a {kind}.")
-    return saved.with_estimator(saved.estimator.with_rule(rule, normalize_vectors))
+    other = saved.estimator.with_rule(rule or saved.estimator.rule, normalize_vectors)
+    return replace(saved.with_estimator(other), rule=other.rule)
 
 
-def score_columns(saved: SavedModel, method: str, rows: Rows | None, prefix: str) -> dict[str, list[object]]:
+def scores_of(saved: SavedModel, method: str, rows: Rows | None) -> dict[tuple[str, str], list[object]]:
     """Return what ``decision_function`` or ``predict_proba`` give for rows: a column a class, or one of scores."""
-    heads = [f"{prefix}{label}" for label in saved.classes.tolist()]
-    heads = ["score"] if method == "decision_function" and len(heads) == 2 else heads
+    group = "probabilities" if method == "predict_proba" else "scores"
+    heads = [(group, str(label)) for label in saved.classes.tolist()]
+    heads = [("", "score")] if group == "scores" and len(heads) == 2 else heads
     empty = rows is None or not rows.shape[0]
     values = np.zeros((0, len(heads))) if empty else np.asarray(getattr(saved.estimator, method)(rows))
     return dict(zip(heads, values.reshape(-1, len(heads)).T.tolist(), strict=True))
@@ -287,34 +278,25 @@ def save_model(model: Estimator, output: str, provenance: Params, certificate: C
     """Write a model file, or to standard output; return its size."""
     from votron import save
 
+    if output == "-":
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "model.votron")
+            size = save_model(model, str(path), provenance, certificate)
+            sys.stdout.buffer.write(path.read_bytes())
+        sys.stdout.flush()
+        return size
     known = {name: value for name, value in provenance.items() if value is not None}
-    if output != "-":
-        save(model, output, certificate=certificate, provenance=known)
-        return os.path.getsize(output)
-    if sys.stdout.isatty():
-        raise VotronError("A model file is not text for a terminal: give a file to -o, or redirect the output.")
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "model.votron"
-        save(model, path, certificate=certificate, provenance=known)
-        content = path.read_bytes()
-    sys.stdout.buffer.write(content)
-    sys.stdout.flush()
-    return len(content)
+    save(model, output, certificate=certificate, provenance=known)
+    return os.path.getsize(output)
 
 
-def remark_on_size(size: int) -> list[str]:
-    """Return how to make a large model file smaller."""
-    smaller = "`votron export --compact` writes a smaller one, which only predicts"
-    return [f"The model takes {rounded_bytes(size)}; {smaller}."] if size >= _LARGE else []
-
-
-def provenance_of(path: str, data: Examples, rows: int, command: str, reading: Params, table: Params) -> Params:
+def provenance_of(data: DataArgument, examples: Examples, rows: int, command: str) -> Params:
     """Return how a model was made: the command, when, with which versions, from which data, and how they were read."""
-    read = {name: getattr(data, name, None) for name in KEPT} | reading_options(reading, table)  # as it was found to be
-    if reading.get("missing") in STRATEGIES:
-        read["missing"] = reading["missing"]
+    read = {name: getattr(examples, name, None) for name in KEPT} | data.options  # as it was found to be
+    if data.reading.get("missing") in STRATEGIES:
+        read["missing"] = data.reading["missing"]
     recorded = {name: read[name] for name in RECORDED if read.get(name) is not None}
-    digest = file_digest(path)
+    digest = file_digest(data.path)
     return {
         "votron": __version__,
         "python": platform.python_version(),
@@ -323,15 +305,7 @@ def provenance_of(path: str, data: Examples, rows: int, command: str, reading: P
         "created": utc_now(),
         "command": command,
         "reading": {name: list(value) if isinstance(value, tuple) else value for name, value in recorded.items()},
-        "data": {"name": base_name(path), "format": data.format, "rows": rows}
+        "data": {"name": data.name, "format": examples.format, "rows": rows}
         | ({} if digest is None else {"sha256": digest}),
-        "label": data.label,
+        "label": examples.label,
     }
-
-
-def file_digest(path: str) -> str | None:
-    """Return the SHA-256 of a file; None for what is not a file."""
-    if not os.path.isfile(path):
-        return None
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

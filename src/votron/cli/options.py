@@ -1,132 +1,50 @@
-"""Options that several commands share, and the types of their values."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
-import csv
 from functools import partial
 
 import click
 
-from votron._util.text import joined
-from votron.cli.command import NONE, Decorator, NewFile, argument, flag, grouped, option, switch
-from votron.errors import VotronError
+from votron.cli.command import (
+    NONE,
+    Decorator,
+    Figure,
+    HeightWidth,
+    Number,
+    Score,
+    Size,
+    Values,
+    argument,
+    flag,
+    grouped,
+    option,
+    switch,
+)
+from votron.estimators import ESTIMATORS
 
 FILE = click.Path(allow_dash=True)
 """The name of a file, which shells complete."""
 COUNT = click.IntRange(min=1)
 SEED = click.IntRange(0, 2**32 - 1)
 FRACTION = click.FloatRange(0, 1, min_open=True, max_open=True)
+FIGURE = Figure()
 SECONDS = click.FloatRange(min=0, min_open=True)
 DATA = (
     "Data file (CSV, TSV, JSON, JSON Lines, Parquet, Arrow, svmlight, IDX, .npy or .npz), folder of images, or one of "
     "digits, mnist and fashion; - for standard input."
 )
-ESTIMATORS = ("voted", "averaged", "adatron", "winnow", "naive-bayes")
-_Context = click.Context | None
-_Parameter = click.Parameter | None
-
-
-# -- types of values --------------------------------------------------------------------------------------------------
-
-
-class Number(click.ParamType):  # type: ignore[type-arg]
-    """A number, one of some words, or ``by_label`` numbers such as yes=5,no=0.5."""
-
-    name = "number"
-
-    def __init__(self, *words: str, by_label: bool = False) -> None:
-        self.words, self.by_label = words, by_label
-
-    def convert(self, value: object, param: _Parameter, ctx: _Context) -> object:
-        """Return the value; the estimator checks its range."""
-        if not isinstance(value, str) or value in self.words:
-            return value
-        if self.by_label and "=" in value:
-            return self._labelled(value, param, ctx)
-        try:
-            return int(value) if value.lstrip("+-").isdecimal() else float(value)
-        except ValueError:
-            kinds = ["a number", *self.words, *["numbers by label such as yes=5,no=0.5"] * self.by_label]
-            return self.fail(f"must be {joined(kinds, 'or')}. Got {value!r}.", param, ctx)
-
-    def _labelled(self, text: str, param: _Parameter, ctx: _Context) -> dict[str, float]:
-        found: dict[str, float] = {}
-        for entry in next(csv.reader([text])):
-            label, _, number = entry.rpartition("=")
-            try:
-                found[label] = float(number)
-            except ValueError:
-                found[label] = -1
-            if not 0 <= found[label] < float("inf"):
-                self.fail(f"must be numbers of 0 or more by label, as in yes=5,no=0.5. Got {entry!r}.", param, ctx)
-        return found
-
-
-class Values(click.ParamType):  # type: ignore[type-arg]
-    """Values separated by commas, of whole numbers also ranges such as 2-4."""
-
-    name = "values"
-
-    def __init__(self, kind: click.ParamType = click.STRING) -> None:  # type: ignore[type-arg]
-        self.kind = kind
-
-    def convert(self, value: object, param: _Parameter, ctx: _Context) -> list[object]:
-        """Return the values."""
-        found: list[object] = []
-        for part in filter(None, map(str.strip, str(value).split(","))):
-            low, _, high = part.partition("-")
-            if low.isdecimal() and high.isdecimal() and int(low) <= int(high) < int(low) + 100_000:
-                found += range(int(low), int(high) + 1)
-            else:
-                found.append(part if part.startswith("scale*") else self.kind.convert(part, param, ctx))
-        return found or self.fail(f"must be values separated by commas. Got {value!r}.", param, ctx)
-
-
-def _size(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
-    """Return a number of bytes, such as 2GB."""
-    from votron._util.resources import parse_memory_limit
-
-    try:
-        return None if value is None else parse_memory_limit(int(value) if value.isdecimal() else value)
-    except VotronError:
-        raise click.BadParameter(f"must be a size such as 500MB or 2GB. Got {value!r}.", ctx, param) from None
-
-
-def _height_width(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[int, int] | None:
-    """Return height and width, such as 28x28."""
-    if value is None:
-        return None
-    height, _, width = value.lower().partition("x")
-    if not (height + width).isdecimal() or not int(height or 0) * int(width or 0):
-        raise click.BadParameter(f"must be height and width, such as 28x28. Got {value!r}.", ctx, param)
-    return int(height), int(width)
-
-
-def _tab(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    """Return a delimiter; a tab may be written as a word."""
-    return "\t" if value in ("tab", "\\t") else value
-
-
-def _needs_matplotlib(ctx: click.Context, param: click.Parameter, path: str | None) -> str | None:
-    """See that figures can be drawn, before the work."""
-    if path is not None:
-        from votron._util.plotting import pyplot
-
-        pyplot()
-    return path
-
 
 # -- of several commands ----------------------------------------------------------------------------------------------
 
-data = argument("data", DATA, FILE)
-model = argument("model", "Model file; - for standard input.", FILE)
-label = partial(option, "--label", "COL")
+data = argument("path", "DATA", DATA, FILE, into="data")
+model = argument("saved", "MODEL", "Model file; - for standard input.", FILE)
+label = partial(option, "--label", "COL", into="data")
 output = partial(option, "--output -o", "FILE")
 quiet = flag("--quiet", "Print no progress and no remarks on standard error.", into="out")
 common = grouped(flag("--json as_json", "Print JSON instead of text.", into="out"), quiet)
 verbose = flag("--verbose", "Print everything there is to say.", into="out")
 confidence = option("--confidence", "P", "Level of the intervals (default: 0.95).", FRACTION, default=0.95)
-batch = partial(option, "--batch", "SIZE", "Bytes of a batch (default: 16MB).", callback=_size)
 folds = option("--folds", "N", "Number of folds (default: 5).", click.IntRange(min=2), default=5)
 seed = option("--random-state", "N", "Seed (default: 0).", SEED, default=0)
 max_rows = option(
@@ -139,22 +57,14 @@ rule = grouped(
     option("--rule", "NAME", "Rule of a voted model: vote, average, last, random, pocket or holdout.", into="rules"),
     flag("--normalize-vectors", "With --rule: divide each vector by its length first.", into="rules"),
 )
-SCORES = {"f1": "f1_macro", "auc": "roc_auc", "log_loss": "neg_log_loss"}
-"""Short names of scores, and what scikit-learn calls them."""
 score = option(
     "--score",
     "NAME",
     "Score: accuracy, balanced_accuracy, f1, auc or log_loss (default: accuracy).",
-    click.Choice(["accuracy", "balanced_accuracy", *SCORES, *SCORES.values()]),
+    Score(),
     default="accuracy",
-    callback=lambda ctx, param, name: SCORES.get(name, name),
 )
-
-
-def figure(help: str, name: str = "--figure") -> Decorator:
-    """Return the option for a drawing."""
-    ends = NewFile(".svg", ".png", ".pdf")
-    return option(name, "FILE", f"{help} (.svg, .png or .pdf).", ends, callback=_needs_matplotlib)
+figure = partial(option, "--figure", "FILE", type=FIGURE)
 
 
 # -- reading data -----------------------------------------------------------------------------------------------------
@@ -171,15 +81,15 @@ _how = (
     _read("--na-values", "TEXT", "Missing-value marker beside empty, NA, NaN, null and ?; repeatable.", multiple=True),
     _is("--only-na-values", "Only empty fields and --na-values mark missing values."),
     _is("--zero-based", "svmlight: features are numbered from 0."),
-    _read("--max-expanded max_bytes", "SIZE", "Most that compressed input expands to (default: 4GiB).", callback=_size),
+    _read("--max-expanded max_bytes", "SIZE", "Most that compressed input expands to (default: 4GiB).", Size()),
     _read("--part", "NAME", "Part of digits, mnist or fashion (default: train).", click.Choice(["train", "test"])),
     _read("--encoding", "NAME", "Encoding of text files, such as latin-1 (default: utf-8)."),
     switch("header", "Whether the first line of CSV names the columns.", group="Reading data", into="reading"),
-    _read("--delimiter", "C", "Character between CSV fields (default: detected).", callback=_tab),
+    _read("--delimiter", "C", "Character between CSV fields, or tab (default: detected)."),
     _read("--quote", "C", "Character around CSV fields; '' for none (default: detected)."),
     _read("--decimal", "C", "Decimal mark of CSV, . or , (default: as each column shows)."),
     _is("--rgb", "Read images in colour instead of grey."),
-    _read("--resize", "HxW", "Resize images to this height and width.", callback=_height_width),
+    _read("--resize", "HxW", "Resize images to this height and width.", HeightWidth()),
 )
 
 
@@ -227,13 +137,8 @@ tables = grouped(
 _param = partial(option, group="Estimator", into="params")
 _switch = partial(switch, group="Estimator", into="params")
 _NUMBER = Number()
+
 _WEIGHTS = Number("balanced", NONE, by_label=True)
-
-
-def _numbers(ctx: click.Context, param: click.Parameter, text: str | None) -> list[object] | None:
-    return None if text is None else [_NUMBER.convert(part, param, ctx) for part in text.split(",")]
-
-
 class_weight = _param("--class-weight", "balanced|LABEL=X,...", "Weights of classes, such as yes=5,no=1.", _WEIGHTS)
 n_jobs = _param("--n-jobs", "N", "Threads (default: all processors).", click.INT)
 parameters = grouped(
@@ -241,7 +146,7 @@ parameters = grouped(
         "--estimator",
         "NAME",
         "Classifier to train: voted, averaged, adatron, winnow or naive-bayes (default: voted).",
-        click.Choice(ESTIMATORS),
+        click.Choice(list(ESTIMATORS)),
         default="voted",
         group="Estimator",
     ),
@@ -285,5 +190,5 @@ parameters = grouped(
     _param("--alpha", "X", "naive-bayes: additive smoothing (default: 1).", _NUMBER),
     _switch("force-alpha", "naive-bayes: use an alpha below 1e-10 as it is."),
     _switch("fit-prior", "naive-bayes: learn how frequent classes are."),
-    _param("--class-prior", "P,P,...", "naive-bayes: probabilities of the classes, in order.", callback=_numbers),
+    _param("--class-prior", "P,P,...", "naive-bayes: probabilities of the classes, in order.", Values(click.FLOAT)),
 )

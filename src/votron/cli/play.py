@@ -8,12 +8,11 @@ from typing import Any
 
 import click
 
-from votron._util.types import Array, Rows
 from votron.cli import options
 from votron.cli.command import NewFile, command, flag, option
-from votron.cli.models import SavedModel, load_model
+from votron.cli.models import load_model
 from votron.cli.output import Output
-from votron.cli.reading import base_name, read_labelled
+from votron.cli.reading import DataArgument, base_name, read_labelled
 from votron.data.formats import KNOWN_SETS
 from votron.errors import VotronError
 
@@ -31,12 +30,6 @@ from votron.errors import VotronError
 @flag("--no-browser", "Print the address, and do not open it.")
 @option("--model", "MODEL", "Also show this model, of --estimator voted.", options.FILE)
 @option("--test", "FILE", "Labelled rows to measure the errors of MODEL on.", options.FILE)
-@option(
-    "--host",
-    "ADDRESS",
-    "Address to listen on; one that other machines can reach requires a token, which is printed (default: 127.0.0.1).",
-    default="127.0.0.1",
-)
 @option("--export", "FILE", "Write an HTML file that replays games and a run.", NewFile())
 @option("--game", "LINK", "With --export: a game to replay, as Copy link gives it.", multiple=True)
 @options.quiet
@@ -45,7 +38,6 @@ def play(
     no_browser: bool,
     model: str | None,
     test: str | None,
-    host: str,
     export: str | None,
     game: Sequence[str],
     out: Output,
@@ -72,7 +64,7 @@ def play(
         out.note("Open it in a browser; Ctrl-C ends the server." if no_browser else "Ctrl-C ends the server.")
 
     with contextlib.suppress(KeyboardInterrupt):  # how a server ends
-        serve(_pieces(model, test), host=host, port=port, open_browser=not no_browser, say=say)
+        serve(_pieces(model, test), port=port, open_browser=not no_browser, say=say)
 
 
 def _pieces(path: str | None, test: str | None) -> list[Any]:
@@ -82,19 +74,13 @@ def _pieces(path: str | None, test: str | None) -> list[Any]:
     if path is None:
         return pieces()
     saved = load_model(path)
-    X, y = _test_rows(saved, test)
+    trained_on, X, y = saved.part("data").get("name"), None, None
+    test = test or (trained_on if trained_on in KNOWN_SETS else None)
+    if test is not None:
+        data = DataArgument(test, reading={"part": "test"} if test in KNOWN_SETS else {})
+        examples, y = read_labelled(test, saved.reading(data))
+        X = saved.features(examples.X)
     try:
         return pieces(saved.estimator, base_name(path), X, y, raw=saved.estimator is saved.model)
     except VotronError as error:
         raise VotronError(f"{path}: {error}") from None
-
-
-def _test_rows(saved: SavedModel, test: str | None) -> tuple[Rows | None, Array | None]:
-    """Return rows and labels of --test, or of the test part of the known set that the model was trained on."""
-    trained_on = saved.part("data").get("name")
-    test = test or (trained_on if trained_on in KNOWN_SETS else None)
-    if test is None:
-        return None, None
-    part = {"part": "test"} if test in KNOWN_SETS else {}
-    examples, y = read_labelled(test, saved.reading(test, None, {}, beside=True) | part)
-    return saved.features(examples.X), y

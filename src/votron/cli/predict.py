@@ -8,19 +8,21 @@ from collections.abc import Sequence
 import click
 import numpy as np
 
+from votron._util.frames import missing_in
 from votron._util.text import counted, left_out
 from votron._util.text_tables import as_csv
 from votron._util.types import Array, Params, Rows, RowsLike
 from votron.cli import options
 from votron.cli.command import NewFile, command, flag, option
-from votron.cli.models import SavedModel, check_probabilities, load_model, score_columns
+from votron.cli.models import SavedModel, check_probabilities, scores_of
 from votron.cli.output import Output, as_json, plain, printable, writing
-from votron.cli.reading import empty_rows, read_batches
+from votron.cli.reading import DataArgument, read_batches
 
 _JSON = (".json", ".jsonl", ".ndjson")
 _NOT_WRITTEN = (".tsv", ".parquet", ".arrow", ".feather", ".xlsx", ".svm", ".npy", ".npz")
 
-Column = tuple[str, list[object]]
+Columns = dict[tuple[str, str], Sequence[object]]
+"""Values of rows, by the object of JSON that they belong to, if any, and their name there."""
 
 
 @command(
@@ -45,16 +47,13 @@ Column = tuple[str, list[object]]
 @options.other_data
 @options.missing("refuse", "drop", "blank", default="fill in what training did, or refuse")
 def predict(
-    model: str,
-    data: str,
+    saved: SavedModel,
+    data: DataArgument,
     output: str,
     scores: bool,
     proba: bool,
     threshold: float | None,
     keep: Sequence[str],
-    rules: Params,
-    label: str | None,
-    reading: Params,
     out: Output,
 ) -> None:
     """Label the rows of DATA, in order.
@@ -64,32 +63,29 @@ def predict(
     """
     if output.endswith(_NOT_WRITTEN):
         raise click.UsageError(f"-o must be CSV, or JSON lines by the name NAME.jsonl. Got {output!r} instead.")
-    saved = load_model(model, data, **rules)
     if proba or threshold is not None:
         check_probabilities(saved, "--proba" if proba else "--threshold")
     if threshold is not None and len(saved.classes) != 2:
         raise click.UsageError(f"--threshold is for two classes. The model has {len(saved.classes)}.")
-    blank = reading.get("missing") == "blank"
-    if blank and saved.columns is None:
-        raise click.UsageError("--missing blank is for tables. The model takes numbers without names.")
-    how = saved.reading(data, label, reading | ({"missing": "keep"} if blank else {}), labels="none")
+    blank = data.reading.get("missing") == "blank"
+    if saved.columns is None and (blank or keep):
+        asked = "--keep" if keep else "--missing blank"
+        raise click.UsageError(f"{asked} is for tables. The model takes numbers without names.")
+    how = saved.reading(data, labels="none") | ({"missing": "keep"} if blank else {})
     if keep:
-        if saved.columns is None:
-            raise click.UsageError("--keep is for tables. The model takes numbers without names.")
-        how["columns"] = {**dict.fromkeys(keep, "text"), **saved.columns}
+        how["columns"] = {**dict.fromkeys(keep, "text"), **(saved.columns or {})}
+    methods = ["decision_function"] * scores + ["predict_proba"] * proba
     n = dropped = blanks = 0
     on_screen = output == "-" and sys.stdout.isatty()
-    methods = {"decision_function": ""} if scores else {}
-    methods |= {"predict_proba": "p_"} if proba else {}
     with writing(output) as file:
-        for batch in read_batches(data, how):
+        for batch in read_batches(data.path, how):
             out.note(*batch.notes)
-            kept: list[Column] = [("file", list(batch.files))] if batch.files is not None else []
-            kept += [(name, batch.X[name].to_list()) for name in keep]
-            gone = empty_rows(batch.X[list(saved.columns or ())]) if blank else np.zeros(batch.n_rows, dtype=bool)
-            found = kept + _columns(saved, batch.X, gone, threshold, methods)
+            found: Columns = {} if batch.files is None else {("", "file"): batch.files}
+            found |= {("", name): batch.X[name].to_list() for name in keep}
+            gone = _incomplete(batch.X[list(saved.columns or ())]) if blank else np.zeros(batch.n_rows, dtype=bool)
+            found |= _predicted(saved, batch.X, gone, threshold, methods)
             as_lines = out.json or output.endswith(_JSON)
-            lines = _json_lines(found, len(kept)) if as_lines else _csv_lines(found, head=n == 0)
+            lines = _json_lines(found) if as_lines else _csv_lines(found, head=n == 0)
             file.write((printable(lines) if on_screen else lines).encode("utf-8", "backslashreplace"))
             n, dropped, blanks = n + batch.n_rows, dropped + batch.dropped, blanks + int(gone.sum())
         file.flush()
@@ -102,18 +98,21 @@ def predict(
         out.note(f"{counted(n, 'label')} in {output}")
 
 
-def _columns(
-    saved: SavedModel, X: RowsLike, gone: Array, threshold: float | None, methods: dict[str, str]
-) -> list[Column]:
+def _incomplete(X: RowsLike) -> Array:
+    """Tell which rows of a table lack a value."""
+    return np.asarray(np.any([missing_in(X[name]) for name in X.columns], axis=0))
+
+
+def _predicted(saved: SavedModel, X: RowsLike, gone: Array, threshold: float | None, methods: Sequence[str]) -> Columns:
     """Return the label of each row, then scores and probabilities; None for the rows that are ``gone``."""
     rows = None if gone.all() else saved.features(X.filter(~gone) if gone.any() else X)
-    columns: list[Column] = [("label", [] if rows is None else _labels(saved, rows, threshold).tolist())]
-    for method, prefix in methods.items():
-        columns += score_columns(saved, method, rows, prefix).items()
+    columns: Columns = {("", "label"): [] if rows is None else _labels(saved, rows, threshold).tolist()}
+    for method in methods:
+        columns |= scores_of(saved, method, rows)
     if not gone.any():
         return columns
-    rest = [(name, iter(values)) for name, values in columns]
-    return [(name, [None if each else next(values) for each in gone.tolist()]) for name, values in rest]
+    rest = {name: iter(values) for name, values in columns.items()}
+    return {name: [None if each else next(values) for each in gone.tolist()] for name, values in rest.items()}
 
 
 def _labels(saved: SavedModel, rows: Rows, threshold: float | None) -> Array:
@@ -124,22 +123,18 @@ def _labels(saved: SavedModel, rows: Rows, threshold: float | None) -> Array:
     return np.asarray(saved.classes[second.astype(int)])
 
 
-def _csv_lines(columns: Sequence[Column], *, head: bool) -> str:
-    names, values = zip(*columns, strict=True)
-    return as_csv([*([names] if head else []), *zip(*values, strict=True)])
+def _csv_lines(columns: Columns, *, head: bool) -> str:
+    names = ["p_" * (group == "probabilities") + name for group, name in columns]
+    return as_csv([*[names] * head, *zip(*columns.values(), strict=True)])
 
 
-def _json_lines(columns: Sequence[Column], at: int) -> str:
-    """Return an object for each row, in which scores and probabilities of classes are objects; the label is ``at``."""
+def _json_lines(columns: Columns) -> str:
+    """Return an object for each row, in which scores and probabilities of classes are objects."""
     lines = []
-    for values in zip(*(column for _, column in columns), strict=True):
+    for values in zip(*columns.values(), strict=True):
         entry: Params = {}
-        for i, ((name, _), value) in enumerate(zip(columns, values, strict=True)):
-            if i <= at or name == "score":
-                entry[name] = plain(value)
-            elif name.startswith("p_"):
-                entry.setdefault("probabilities", {})[name[2:]] = plain(value)
-            else:
-                entry.setdefault("scores", {})[name] = plain(value)
+        for (group, name), value in zip(columns, values, strict=True):
+            place = entry.setdefault(group, {}) if group else entry
+            place[name] = plain(value)
         lines.append(as_json(entry) + "\n")
     return "".join(lines)

@@ -1,17 +1,18 @@
-"""Data as commands read them: labelled rows, weights, encoders, and remarks on what was read."""
+"""DATA as commands take it: labelled rows, their weights, encoders, and remarks on what was read."""
 
 from __future__ import annotations
 
+import hashlib
+import os
 import shlex
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 import numpy as np
 
-from votron._util.text import counted, did_you_mean, left_out, percent
+from votron._util.text import did_you_mean, left_out, percent
 from votron._util.types import Array, Estimator, Floats, Index, Label, Params, RowsLike
 from votron.data.examples import convert_labels
 from votron.data.options import STRATEGIES
@@ -26,24 +27,86 @@ _BATCH_BYTES = 4 << 20
 """A batch of rows to label: short rows take a hundred times their bytes until their labels are written."""
 _RARE = 0.1
 """Share of the rows below which a class may be rare."""
-_FEW_VALUES, _MANY = 40, 100
-"""Rows, or different values, from which columns and labels are remarked upon."""
+_FEWEST_ROWS, _MOST_CLASSES = 100, 100
+"""Rows from which columns are remarked upon, and different numbers up to which a label is no quantity."""
 
 
-# -- examples ---------------------------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class DataArgument:
+    """DATA with the options for reading it, and those for turning its columns into features."""
+
+    path: str
+    label: str | None = None
+    reading: Params = field(default_factory=dict)
+    table: Params = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """What to call it, without the folder."""
+        return base_name(self.path)
+
+    def at(self, path: str) -> DataArgument:
+        """Return the same options for other data."""
+        return replace(self, path=path)
+
+    @property
+    def options(self) -> Params:
+        """What was typed, as `votron.data.read_examples` takes it."""
+        found = dict(self.reading)
+        if "na_values" in found or "only_na_values" in found:
+            found = {"na_values": (), "only_na_values": False} | found
+        if found.get("missing") in STRATEGIES:
+            found["missing"] = "keep"
+        if found.get("delimiter") == "tab":
+            found["delimiter"] = "\t"
+        texts = [name for option in ("discrete", "text") for name in self.table.get(option, ())]
+        if texts:
+            found |= {"as_text": tuple(texts), "optional": "as_text"}  # `check_table` names what was typed
+        return found | ({} if self.label is None else {"label": self.label})
+
+    def encoding(self, label: str | None) -> Params:
+        """Return how columns become features: None is what suits the classifier."""
+        return {
+            **dict.fromkeys(("numeric", "text_features", "dates")),
+            **{"probabilities": [], "text": []},
+            **{name: list(value) if isinstance(value, tuple) else value for name, value in self.table.items()},
+            "discrete": [name for name in self.table.get("discrete", ()) if name != label],
+            "missing": self.reading.get("missing", "refuse"),
+        }
+
+    def encoder(self, estimator: Estimator, X: RowsLike, label: str | None) -> Estimator:
+        """Return what turns rows into vectors for an estimator, not fitted; None where nothing needs to."""
+        from votron.estimators.pipelines import encoder_for
+
+        self.check_table(X)
+        return encoder_for(X, estimator, **self.encoding(label))
+
+    def check_table(self, X: RowsLike) -> None:
+        """Refuse options for columns of tables, where there are none."""
+        from scipy.sparse import issparse
+
+        if hasattr(X, "columns"):
+            return
+        for option in ("discrete", "probabilities", "text", "text_features", "dates"):
+            if option in self.table:
+                name = option.replace("_", "-")
+                raise click.UsageError(f"--{name} is for columns of tables. The data are numbers without names.")
+        numeric = self.table.get("numeric", "keep")
+        if issparse(X) and numeric not in ("keep", "maxabs"):
+            raise click.UsageError(f"--numeric must be keep or maxabs for sparse data. Got {numeric!r} instead.")
 
 
-def reading_options(reading: Params, table: Params | None = None, label: str | None = None) -> Params:
-    """Return what was typed about data as `votron.data.read_examples` takes it."""
-    found = dict(reading)
-    if "na_values" in found or "only_na_values" in found:
-        found = {"na_values": (), "only_na_values": False} | found
-    if found.get("missing") in STRATEGIES:
-        found["missing"] = "keep"
-    texts = [name for option in ("discrete", "text") for name in (table or {}).get(option, ())]
-    if texts:
-        found |= {"as_text": tuple(texts), "optional": "as_text"}  # `check_options_of_tables` names what was typed
-    return found | ({} if label is None else {"label": label})
+def base_name(path: str) -> str:
+    """Return what to call data, without the folder."""
+    return "standard input" if path == "-" else Path(path).name or path
+
+
+def file_digest(path: str) -> str | None:
+    """Return the SHA-256 of a file; None for what is not a file."""
+    if not os.path.isfile(path):
+        return None
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def read_labelled(path: str, options: Params) -> tuple[Examples, Array]:
@@ -63,91 +126,46 @@ def read_batches(path: str, options: Params) -> ExampleBatches:
     return open_batches(path, **{"batch_bytes": _BATCH_BYTES, **options})
 
 
-def base_name(path: str) -> str:
-    """Return what to call data, without the folder."""
-    return "standard input" if path == "-" else Path(path).name or path
-
-
-def empty_rows(X: RowsLike) -> Array:
-    """Tell which rows of a table lack a value."""
-    from votron._util.frames import empty_cells
-
-    return np.asarray(np.any([empty_cells(X[name]) for name in X.columns], axis=0))
-
-
 def missing_by_column(X: RowsLike) -> dict[str, int]:
     """Return how many rows lack each column that some lack."""
-    from votron._util.frames import empty_cells
+    from votron._util.frames import missing_in
 
-    counts = {name: int(np.count_nonzero(empty_cells(X[name]))) for name in getattr(X, "columns", ())}
+    counts = {name: int(np.count_nonzero(missing_in(X[name]))) for name in getattr(X, "columns", ())}
     return {name: n for name, n in counts.items() if n}
 
 
 # -- rows to train on -------------------------------------------------------------------------------------------------
 
 
-@dataclass
-class WeightColumn:
-    """The column of --sample-weight, and how many rows of weight 0 it left out."""
-
-    name: str
-    left_out: int = 0
-
-    def taken(self, data: Examples) -> tuple[RowsLike, Floats]:
-        """Return a table without the column, and its weights."""
-        source = base_name(data.source)
-        if data.columns is None:
-            raise click.UsageError("--sample-weight is for columns of tables. The data are numbers without names.")
-        if self.name not in data.columns:
-            meant = did_you_mean(self.name, data.columns)
-            raise click.UsageError(f"--sample-weight: {source} has no column {self.name!r}.{meant}")
-        try:
-            weights = np.array(data.X[self.name].to_numpy(), dtype=np.float64)
-        except (TypeError, ValueError):
-            raise DataError(f"{source}, column {self.name!r}: weights must be numbers.") from None
-        wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
-        if len(wrong):
-            raise DataError(
-                f"{source}, {data.place(int(wrong[0]))}: the weight in column {self.name!r} must be a number of 0 or "
-                f"more. Got {weights[wrong[0]]:g} instead."
-            )
-        return data.X.drop(self.name), weights
-
-    def read_beside(self, options: Params) -> Params:
-        """Return options of reading with this column among those of a model."""
-        if "columns" not in options:
-            raise click.UsageError("--sample-weight is for columns of tables. The model takes numbers without names.")
-        return {**options, "columns": {**options["columns"], self.name: "number"}}
-
-    def check_some(self, n: int) -> None:
-        """Refuse weights that are all 0."""
-        if not n:
-            raise DataError(f"The weights in column {self.name!r} must not all be zero: no row is left to train on.")
-
-    @property
-    def facts(self) -> Params:
-        """Its entry in the model file."""
-        return {"column": self.name, "left_out": self.left_out}
-
-    @property
-    def words(self) -> str:
-        """Its part in the summary."""
-        left_out = f" ({counted(self.left_out, 'row')} of weight 0 left out)" if self.left_out else ""
-        return f"of rows by {self.name}{left_out}"
+def weights_of(data: Examples, column: str) -> Floats:
+    """Return the weights of rows in a column of a table, which must be numbers of 0 or more."""
+    source = base_name(data.source)
+    if column not in (data.columns or ()):
+        meant = did_you_mean(column, data.columns or ())
+        raise click.UsageError(f"--sample-weight: {source} has no column {column!r}.{meant}")
+    try:
+        weights = np.array(data.X[column].to_numpy(), dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DataError(f"{source}, column {column!r}: weights must be numbers.") from None
+    wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
+    if len(wrong):
+        raise DataError(
+            f"{source}, {data.place(int(wrong[0]))}: the weight in column {column!r} must be a number of 0 or more. "
+            f"Got {weights[wrong[0]]:g} instead."
+        )
+    return weights
 
 
-def weight_column(name: str | None, estimator: Estimator = None) -> WeightColumn | None:
-    """Return the column of weights, if one was named and the estimator takes weights."""
-    from sklearn.utils.validation import has_fit_parameter
-
-    if name is not None and estimator is not None and not has_fit_parameter(estimator, "sample_weight"):
-        raise click.UsageError(f"--sample-weight is not for {type(estimator).__name__}, which takes no weights.")
-    return None if name is None else WeightColumn(name)
+def with_weights(options: Params, column: str) -> Params:
+    """Return options of reading for a model, with a column of weights beside its own."""
+    if "columns" not in options:
+        raise click.UsageError("--sample-weight is for columns of tables. The model takes numbers without names.")
+    return {**options, "columns": {**options["columns"], column: "number"}}
 
 
 @dataclass(frozen=True)
 class FileRows:
-    """Rows to train on: those of weight 0 are left out."""
+    """Labelled rows: those of weight 0 are left out."""
 
     examples: Examples
     """All that was read."""
@@ -169,26 +187,45 @@ class FileRows:
         return replace(self, X=self.X[rows], y=self.y[rows], places=self.places[rows], weights=weights, names=names)
 
 
-def labelled_rows(examples: Examples, y: Array, column: WeightColumn | None) -> FileRows:
-    """Return the rows of examples, with their weights if there is a column of them."""
+def labelled_rows(examples: Examples, y: Array, weights: str | None) -> FileRows:
+    """Return the rows of examples, with the weights in a column, which is not a feature, if one is named."""
     places = np.arange(examples.n_rows)
-    if column is None:
+    if weights is None:
         return FileRows(examples, examples.X, y, places)
-    X, weights = column.taken(examples)
-    found, kept = FileRows(examples, X, y, places, weights), np.flatnonzero(weights)
-    column.left_out += len(places) - len(kept)
-    return found if len(kept) == len(places) else found.take(kept)
+    found = weights_of(examples, weights)
+    return FileRows(examples, examples.X.drop(weights), y, places, found).take(np.flatnonzero(found))
 
 
-def rows_to_train_on(path: str, options: Params, column: WeightColumn | None, out: Output) -> FileRows:
+def rows_to_train_on(data: DataArgument, weights: str | None, out: Output) -> FileRows:
     """Read labelled rows, and check them."""
-    examples, y = read_labelled(path, options)
-    out.note(*check_label(y, examples.label, is_table=examples.columns is not None))
-    rows = labelled_rows(examples, y, column)
-    if column is not None:
-        column.check_some(len(rows.y))
+    examples, y = read_labelled(data.path, data.options)
+    if examples.columns is not None:
+        refuse_quantity(y, examples.label)
+    rows = labelled_rows(examples, y, weights)
+    refuse_no_rows(len(rows.y), weights)
+    data.check_table(rows.X)
     out.note(*examples.notes)
     return rows
+
+
+def refuse_no_rows(n: int, weights: str | None) -> None:
+    """Refuse weights that are all 0."""
+    if not n and weights is not None:
+        raise DataError(f"The weights in column {weights!r} must not all be zero: no row is left to train on.")
+
+
+def refuse_quantity(y: Array, label: str | None) -> None:
+    """Refuse labels that look like a quantity: many different whole numbers, most of them in a few rows each."""
+    values, rows = np.unique(y, return_counts=True)
+    if y.dtype.kind not in "iu" or len(values) <= _MOST_CLASSES or np.quantile(rows, 0.25) >= 10:
+        return
+    if values[0] in (0, 1) and values[-1] - values[0] == len(values) - 1:  # numbered classes
+        return
+    raise DataError(
+        f"The label {label!r} holds {len(values):,} different numbers in {len(y):,} rows, which looks like a quantity: "
+        "choose another column, or cut this one into a few classes such as low and high. If these numbers are "
+        f"classes, add --discrete {shlex.quote(str(label))}."
+    )
 
 
 def hold_out(y: Array, fraction: float, seed: int) -> tuple[Index, Index]:
@@ -201,109 +238,14 @@ def hold_out(y: Array, fraction: float, seed: int) -> tuple[Index, Index]:
     return held_out_split(y, n_test, seed, every_class_trained=False)
 
 
-# -- labels that were typed -------------------------------------------------------------------------------------------
-
-
-def label_kind(classes: Array) -> str:
-    """Return of which kind labels are, as `votron.data.read_examples` takes it."""
-    return {"U": "text", "b": "truth"}.get(classes.dtype.kind, "number")
-
-
-def labels_like(names: Sequence[str], y: Array, option: str) -> list[Label]:
-    """Return labels that were typed in the type of those in the data."""
-    found: list[Label] = convert_labels(np.array(names), label_kind(y), option).tolist()
-    return found
-
-
-def by_label(params: Params, y: Array) -> Params:
-    """Return the parameters that were typed by label, such as yes=5,no=1, with the labels of the data."""
-    found, known = {}, np.unique(y).tolist()
-    for name, numbers in params.items():
-        if not isinstance(numbers, dict):
-            continue
-        option = f"--{name.replace('_', '-')}"
-        labels = labels_like(list(numbers), y, option)
-        for label in labels:
-            if label not in known:
-                meant = did_you_mean(label, known)
-                raise click.UsageError(f"{option} must name labels of the data. Got {label!r} instead.{meant}")
-        found[name] = dict(zip(labels, numbers.values(), strict=True))
-    return found
-
-
-# -- encoders ---------------------------------------------------------------------------------------------------------
-
-
-def behind_encoder(encoder: Estimator, estimator: Estimator) -> Estimator:
-    """Return the classifier, after an encoder if there is one."""
-    from votron.estimators import ClassifierPipeline
-
-    return estimator if encoder is None else ClassifierPipeline([("encoder", encoder), ("model", estimator)])
-
-
-def encoder_for(name: str, rows: FileRows, reading: Params, table: Params) -> Estimator:
-    """Return what turns rows into vectors for an estimator, not fitted; None where nothing needs to."""
-    from votron.estimators import ESTIMATORS, pipelines
-
-    check_options_of_tables(rows.X, table)
-    return pipelines.encoder_for(rows.X, ESTIMATORS[name], **encoding(reading, table, rows.examples.label))
-
-
-def check_options_of_tables(X: RowsLike, table: Params) -> None:
-    """Refuse options that are for columns of tables, where there are none."""
-    from scipy.sparse import issparse
-
-    if hasattr(X, "columns"):
-        return
-    for option in ("discrete", "probabilities", "text", "text_features", "dates"):
-        if option in table:
-            name = option.replace("_", "-")
-            raise click.UsageError(f"--{name} is for columns of tables. The data are numbers without names.")
-    numeric = table.get("numeric", "keep")
-    if issparse(X) and numeric not in ("keep", "maxabs"):
-        raise click.UsageError(f"--numeric must be keep or maxabs for sparse data. Got {numeric!r} instead.")
-
-
-def encoding(reading: Params, table: Params, label: str | None) -> Params:
-    """Return how columns become features, as it was typed: None is what suits the classifier."""
-    return {
-        **dict.fromkeys(("numeric", "text_features", "dates")),
-        **{"probabilities": [], "text": []},
-        **{name: list(value) if isinstance(value, tuple) else value for name, value in table.items()},
-        "discrete": [name for name in table.get("discrete", ()) if name != label],  # the label may be named as well
-        "missing": reading.get("missing", "refuse"),
-    }
-
-
-# -- remarks ----------------------------------------------------------------------------------------------------------
-
-
-def check_label(y: Array, label: str | None, *, is_table: bool) -> list[str]:
-    """Return a remark on labels that look like a quantity; refuse a column of a table that clearly is one."""
-    if y.dtype.kind not in "iu" or not len(y):
-        return []
-    values, rows = np.unique(y, return_counts=True)
-    rare = bool(np.quantile(rows, 0.25) < 10)
-    if len(values) <= _FEW_VALUES or not (rare or len(values) > _MANY):
-        return []
-    holds = f"The label{f' {label!r}' if label else ''} holds {len(values):,} different numbers in {len(y):,} rows"
-    numbered = values[0] in (0, 1) and values[-1] - values[0] == len(values) - 1
-    if is_table and label and rare and len(values) > _MANY and not numbered:
-        raise DataError(
-            f"{holds}, which looks like a quantity: choose another column, or cut this one into a few classes such as "
-            f"low and high. If these numbers are classes, add --discrete {shlex.quote(label)}."
-        )
-    return [f"{holds}, and each becomes a class. If they are a quantity, cut it into a few classes first."]
-
-
-def remarks_on(rows: FileRows, *, weighed: bool, dropped: bool = True) -> list[str]:
+def remarks_on(rows: FileRows, *, weighed: bool) -> list[str]:
     """Return remarks on rows left out, columns that number the rows, and a rare class that is not ``weighed``."""
     from votron._util.frames import floats_of, kind_of
 
     remarks = []
-    if dropped and rows.examples.dropped:
+    if rows.examples.dropped:
         remarks.append(f"Left out: {left_out(rows.examples.dropped, rows.examples.unlabelled)}.")
-    for name in rows.X.columns if hasattr(rows.X, "columns") and len(rows.X) >= _MANY else ():
+    for name in rows.X.columns if hasattr(rows.X, "columns") and len(rows.X) >= _FEWEST_ROWS else ():
         if kind_of(rows.X[name]) == "number":
             values = floats_of(rows.X[name])
             if (np.diff(values) > 0).all() and (values == np.rint(values)).all():
@@ -316,3 +258,34 @@ def remarks_on(rows: FileRows, *, weighed: bool, dropped: bool = True) -> list[s
             "them: --class-weight balanced gives them more weight."
         )
     return remarks
+
+
+# -- labels that were typed -------------------------------------------------------------------------------------------
+
+
+def label_kind(classes: Array) -> str:
+    """Return of which kind labels are, as `votron.data.read_examples` takes it."""
+    return {"U": "text", "b": "truth"}.get(classes.dtype.kind, "number")
+
+
+def by_label(params: Params, y: Array) -> Params:
+    """Return the parameters that were typed by label, such as yes=5,no=1, with the labels of the data."""
+    found, known = {}, np.unique(y).tolist()
+    for name, numbers in params.items():
+        if not isinstance(numbers, dict):
+            continue
+        option = f"--{name.replace('_', '-')}"
+        labels: list[Label] = convert_labels(np.array(list(numbers)), label_kind(y), option).tolist()
+        for label in labels:
+            if label not in known:
+                meant = did_you_mean(label, known)
+                raise click.UsageError(f"{option} must name labels of the data. Got {label!r} instead.{meant}")
+        found[name] = dict(zip(labels, numbers.values(), strict=True))
+    return found
+
+
+def behind_encoder(encoder: Estimator, estimator: Estimator) -> Estimator:
+    """Return the classifier, after an encoder if there is one."""
+    from votron.estimators import ClassifierPipeline
+
+    return estimator if encoder is None else ClassifierPipeline([("encoder", encoder), ("model", estimator)])

@@ -8,12 +8,11 @@ import click
 
 from votron._util.progress import Progress
 from votron._util.text import rounded_bytes
-from votron._util.types import Params
 from votron.cli import options
 from votron.cli.command import NewFile, command, option
-from votron.cli.models import SavedModel, examples_to_evaluate, file_digest, load_model
+from votron.cli.models import SavedModel, examples_to_evaluate
 from votron.cli.output import Output, writing
-from votron.cli.reading import base_name
+from votron.cli.reading import DataArgument, base_name, file_digest
 
 
 @command(
@@ -38,15 +37,12 @@ from votron.cli.reading import base_name
 @click.pass_obj
 def report(
     command_line: str,
-    model: str,
-    data: str,
+    saved: SavedModel,
+    data: DataArgument,
     output: str,
     title: str | None,
     held_out: bool,
-    label: str | None,
-    rules: Params,
     confidence: float,
-    reading: Params,
     out: Output,
 ) -> None:
     """Write what a model does on labelled rows as one HTML page, without scripts, that needs no network.
@@ -59,25 +55,25 @@ def report(
 
     if output == "-" and out.json:
         raise click.UsageError("--json and -o - both want standard output.")
-    saved = load_model(model, data, **rules)
     found, manifest = Findings(saved.model, confidence), saved.manifest
     assert manifest is not None
     with Progress(None, out.live, label="Predicting", erase=True) as progress:
-        for batch in examples_to_evaluate(saved, data, label, reading, out, held_out=held_out):
+        for batch in examples_to_evaluate(saved, data, out, held_out=held_out):
             found.add(replace(batch, X=saved.prepared(batch.X)))
             progress.update(found.counts.n, f"{found.counts.n:,} rows")
-    digest, trained_on = file_digest(data), saved.is_training_data(data, reading.get("part"))
+    digest, trained_on = file_digest(data.path), saved.is_training_data(data)
+    name, size = base_name(saved.path), rounded_bytes(manifest.n_bytes)
     origin = Origin(
-        title or f"{base_name(model)} on {base_name(data)}",
-        model=base_name(model),
-        data=base_name(data),
+        title or f"{name} on {data.name}",
+        model=name,
+        data=data.name,
         command=command_line,
         provenance=saved.provenance,
-        certificate=None if rules.get("rule") else manifest.certificate,  # which is not about another rule
+        certificate=None if saved.rule else manifest.certificate,  # which is not about another rule
         files={
-            "size": rounded_bytes(manifest.n_bytes),
-            "Model": f"{base_name(model)}, SHA-256 {manifest.sha256}",
-            "Data": base_name(data) if digest is None else f"{base_name(data)}, SHA-256 {digest}",
+            "size": size,
+            "Model": f"{name}, SHA-256 {manifest.sha256}",
+            "Data": data.name if digest is None else f"{data.name}, SHA-256 {digest}",
         },
         notes=_notes(saved, trained_on, held_out),
         trained_on=trained_on and not held_out,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -14,8 +13,7 @@ from votron._util.text_tables import wants_colour
 from votron.cli import options
 from votron.cli.command import command, option
 from votron.cli.output import Output
-from votron.errors import VotronError
-from votron.papers.settings import WHAT, Settings, parse_degrees
+from votron.papers import WHAT, Settings, parse_degrees
 
 
 @command(
@@ -38,7 +36,7 @@ from votron.papers.settings import WHAT, Settings, parse_degrees
     default=30.0,
 )
 @option("--degrees", "D", "Degrees of (1 + x.z)^d, such as 4 or 2,4-5 (default: 1-6).", default="1-6")
-@option("--out folder", "DIR", "Folder for report and runs (default: reports/DATA).", click.Path())
+@option("--out folder", "DIR", "Folder for report and runs (default: reports/DATA).", click.Path(file_okay=False))
 @option("--jobs", "N", "Runs at a time (default: as processors and memory allow).", options.COUNT)
 @option("--dask", "ADDRESS|local[:N]", "Run on the workers of a Dask cluster, or on N processes here.")
 @options.quiet
@@ -63,18 +61,14 @@ def reproduce(
     settings = Settings(wanted, parse_degrees(degrees), permutations, epochs, jobs)  # before anything heavy
     if dask is not None and jobs is not None:
         raise click.UsageError("--jobs is for processes of this machine: leave it out with --dask.")
-    from votron.cli.cluster import cluster
+    from votron.cli.large import cluster
     from votron.data import load_image_set
     from votron.papers import report
     from votron.papers.reproduce import reproduce as run
 
     images = load_image_set(data)
     place = Path("reports") / images.name if folder is None else Path(folder)
-    if place.exists() and not place.is_dir():
-        raise VotronError(f"--out must be a folder. Got the file {place} instead.")
     place.mkdir(parents=True, exist_ok=True)
-    if not os.access(place, os.W_OK):
-        raise VotronError(f"Cannot write to {place}: choose another folder with --out.")
     with nullcontext() if dask is None else cluster(dask, out) as client:
         made = run(settings, images, place / "runs", command=command_line, client=client, quiet=out.quiet)
     written = report.write(made, place)

@@ -1,8 +1,8 @@
-"""The current client of Dask, and what its cluster must be like for training."""
+"""The current client of Dask, and what its cluster must be like for training; a cluster on this machine."""
 
 from __future__ import annotations
 
-import time
+import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.metadata import version
@@ -16,10 +16,14 @@ if TYPE_CHECKING:
 
 PACKAGES = ("votron", "numpy", "numba")
 """Packages that must have the same version everywhere for records to be equal."""
+LOST_AGAIN = (
+    "Workers of the Dask cluster were lost time and again: give them more memory, or make the chunks of X smaller, "
+    "and train again."
+)
 
 
 def current_client() -> distributed.Client:
-    """Return the current client of Dask, or say how to have one."""
+    """Return the current client of Dask, whose workers must suit; or say how to have one."""
     try:
         import distributed
     except ImportError:
@@ -27,40 +31,36 @@ def current_client() -> distributed.Client:
             "Training on Dask collections takes the package distributed: pip install 'votron[cluster]'."
         ) from None
     try:
-        return distributed.get_client()
+        client = distributed.get_client()
     except ValueError:
         raise VotronError(
             "Training on Dask collections takes a client: distributed.Client() starts a cluster on this machine, "
             "distributed.Client(address) joins one."
         ) from None
-
-
-def check_versions(client: Client) -> None:
-    """Refuse a cluster without workers, or with a worker that has another Votron, numpy or numba."""
-    if not client.nthreads():
-        raise VotronError("The Dask cluster has no workers: start some, and train again.")
-    for problem in odd_versions(client).values():
-        raise VotronError(problem)
+    with connection(client):
+        if not client.nthreads():
+            raise VotronError("The Dask cluster has no workers: start some, and train again.")
+        for problem in odd_versions(client).values():
+            raise VotronError(problem)
+    return client
 
 
 def odd_versions(client: Client) -> dict[str, str]:
     """Return the workers with another Votron, numpy or numba, and for each a sentence."""
-    found = {}
-    for address, facts in sorted(client.get_versions(packages=PACKAGES)["workers"].items()):
-        theirs = facts["packages"]
-        for name in PACKAGES:
-            if theirs[name] != version(name):
-                found[address] = (
-                    f"All workers must have the {name} of this process, {version(name)}. "
-                    f"Got {name} {theirs[name]} on {address} instead."
-                )
-    return found
+    return {
+        address: f"All workers must have the {name} of this process, {version(name)}. "
+        f"Got {name} {facts['packages'][name]} on {address} instead."
+        for address, facts in sorted(client.get_versions(packages=PACKAGES)["workers"].items())
+        for name in PACKAGES
+        if facts["packages"][name] != version(name)
+    }
 
 
 @contextmanager
 def connection(client: Client) -> Iterator[None]:
     """Turn what Dask raises for lost connections, workers and data into one sentence."""
     from distributed.client import CancelledError
+    from distributed.comm import CommClosedError
     from distributed.scheduler import KilledWorker
 
     try:
@@ -68,13 +68,9 @@ def connection(client: Client) -> Iterator[None]:
     except VotronError:
         raise
     except KilledWorker as error:
-        raise VotronError(
-            "Workers of the Dask cluster were lost time and again: give them more memory, or make the chunks of X "
-            "smaller, and train again."
-        ) from error
+        raise VotronError(LOST_AGAIN) from error
     except Exception as error:
-        time.sleep(0.1)  # the client is about to hear why
-        if client.status != "running":
+        if client.status != "running" or isinstance(error, CommClosedError):
             raise VotronError(
                 "The Dask client was closed or has lost its scheduler, and training has ended: connect to a cluster, "
                 "and train again."
@@ -91,3 +87,13 @@ def results_of(client: Client, futures: Sequence[Any]) -> list[Any]:
     """Return the results of futures, here."""
     with connection(client):
         return list(client.gather(list(futures)))
+
+
+@contextmanager
+def local_cluster(**options: object) -> Iterator[tuple[Any, Any]]:
+    """Yield a cluster with workers of one thread, and a client that talks to them; options are LocalCluster's."""
+    from distributed import Client, LocalCluster
+
+    quiet = {"threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": logging.CRITICAL}
+    with LocalCluster(**quiet | options) as cluster, Client(cluster, direct_to_workers=True) as client:
+        yield cluster, client

@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -19,22 +19,20 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from votron._util.resources import rows_in_bytes
+from votron._util.progress import Watcher
+from votron._util.resources import n_bytes, rows_in_bytes
 from votron._util.types import Array, Floats, Index, Rows, RowsLike
-from votron.cluster import chunks
-from votron.cluster.actor import Segment
-from votron.cluster.client import check_versions, connection, current_client, results_of
-from votron.cluster.messages import Numbers, stacked
-from votron.cluster.pool import Presented
-from votron.cluster.presenting import present
-from votron.cluster.walk import ClusterRun, ClusterTimings
-from votron.cluster.workers import WorkerShards
+from votron.cluster.client import connection, current_client, results_of
+from votron.cluster.shard import Numbers, stacked
+from votron.cluster.walk import ClusterRun, ClusterTimings, Presented
+from votron.cluster.workers import Segment, WorkerShards
 from votron.engine.dual import DualTrainer
 from votron.engine.primal import PrimalTrainer
-from votron.engine.run import TrainingRun, Watcher
 from votron.errors import DataError
+from votron.history import TrainingRun
 from votron.kernels import Kernel
-from votron.products import Traits
+from votron.products import Products, Traits
+from votron.products import squares as squared_lengths
 
 if TYPE_CHECKING:
     from distributed import Future
@@ -53,8 +51,6 @@ class SpreadRows:
         from dask.delayed import delayed
 
         self.client = current_client()
-        with connection(self.client):
-            check_versions(self.client)
         if len(X.shape) != 2:
             raise DataError(f"The X of {owner} must have two dimensions. Got a Dask array of {len(X.shape)} instead.")
         if hasattr(X, "chunks") and len(X.chunks[1]) > 1:
@@ -66,20 +62,18 @@ class SpreadRows:
         self._futures: dict[int, Future] = {}
         self.kept: Index | None = None
         self.account: ClusterTimings | None = None
-        described = self._each(chunks.described)
-        self.lengths: list[int] = [n for n, _ in described]
-        self.facts = [facts for _, facts in described]
-        self.n_given = int(sum(self.lengths))
-        self.shape = (self.n_given, int(X.shape[1]))
+        self.facts: list[ChunkFacts] = self._each(facts_of)
+        self.lengths = [len(facts.squares) for facts in self.facts]
         self._starts = np.concatenate([[0], np.cumsum(self.lengths)]).astype(np.int64)
+        self.shape = (int(self._starts[-1]), int(X.shape[1]))
 
     def __getitem__(self, kept: Index) -> SpreadRows:
         """Return some of the rows, in their order."""
         found = copy.copy(self)
         found.__dict__.pop("witnesses", None)
-        found.kept = kept if self.kept is None else self.kept[kept]
+        found.kept = self._given_numbers(kept)
         found.shape = (len(kept), self.shape[1])
-        found.facts = found._each(chunks.facts_of, found._kept_of_chunks)
+        found.facts = found._each(facts_of, found._kept_of_chunks)
         return found
 
     # -- chunks -----------------------------------------------------------------------------------------------------
@@ -97,34 +91,30 @@ class SpreadRows:
 
     def _each(self, function: Callable[..., Any], *arguments: Sequence[Any]) -> list[Any]:
         """Return what a function makes of each chunk, and of its own arguments, where the chunk is."""
-        futures = self.futures(range(len(self._given)))
-        each = zip(futures, *arguments, strict=True)
+        each = zip(self.futures(range(len(self._given))), *arguments, strict=True)
         return results_of(self.client, [self.client.submit(function, *both, pure=False) for both in each])
 
-    @property
-    def _kept_of_chunks(self) -> list[Index | None]:
-        """For each chunk the rows that are kept, None: all."""
-        if self.kept is None:
-            return [None] * len(self.lengths)
-        parts = np.split(self.kept, np.searchsorted(self.kept, self._starts[1:-1]))
+    def _given_numbers(self, numbers: Index) -> Index:
+        return numbers if self.kept is None else self.kept[numbers]
+
+    def _by_chunk(self, given: Index) -> list[Index]:
+        """Divide ascending numbers of given rows by chunks, and return those in each."""
+        parts = np.split(given, np.searchsorted(given, self._starts[1:-1]))
         return [part - start for part, start in zip(parts, self._starts, strict=False)]
 
-    def _bounds(self, length: int) -> list[tuple[int, int]]:
-        """Return where a chunk is divided, so that every worker can have its share, and give a part of it away."""
-        wanted = math.ceil(_SEGMENTS * max(1, len(self.client.nthreads())) / len(self.lengths))
-        n = max(1, min(length, max(wanted, math.ceil(length / _MOST_IN_A_SEGMENT))))
-        edges = [length * i // n for i in range(n + 1)]
-        return list(pairwise(edges))
+    @property
+    def _kept_of_chunks(self) -> Sequence[Index | None]:
+        """For each chunk the rows that are kept, None: all."""
+        return [None] * len(self.lengths) if self.kept is None else self._by_chunk(self.kept)
 
     def brought(self, some: Index) -> Rows:
         """Return a few rows, here, in the order of their numbers given."""
-        given = some if self.kept is None else self.kept[some]
+        given = self._given_numbers(some)
         by_number = np.argsort(given, kind="stable")
-        parts = np.split(given[by_number], np.searchsorted(given[by_number], self._starts[1:-1]))
-        mine = [part - start for part, start in zip(parts, self._starts, strict=False)]
-        return stacked(self._each(chunks.kept_of, mine))[np.argsort(by_number, kind="stable")]
+        rows = stacked(self._each(kept_of, self._by_chunk(given[by_number])))
+        return rows[np.argsort(by_number, kind="stable")]
 
-    # -- what training asks -------------------------------------------------------------------------------------------
+    # -- what training asks -----------------------------------------------------------------------------------------
 
     @cached_property
     def witnesses(self) -> Rows:
@@ -134,8 +124,7 @@ class SpreadRows:
     def traits(self, kernel: Kernel) -> Traits:
         """Return what decides the kernel's arithmetic."""
         found = kernel.traits(self.witnesses)
-        n = sum(facts.n_stored for facts in self.facts)
-        n = self.shape[0] * self.shape[1] if sp.issparse(self.witnesses) else n
+        n = self.shape[0] * self.shape[1] if sp.issparse(self.witnesses) else self.n_stored
         density = sum(facts.n_nonzero for facts in self.facts) / max(1, n)
         return replace(found, density=density) if kernel.reads_features else found
 
@@ -156,17 +145,15 @@ class SpreadRows:
         """
         sparse, d = sp.issparse(self.witnesses), self.shape[1]
         step = rows_in_bytes(np.empty(0) if sparse else np.empty((0, d)))
-        lengths = [facts.n_stored if sparse else facts.n_stored // max(1, d) for facts in self.facts]
-        edges = np.concatenate([[0], np.cumsum(lengths)])
-        kept, futures, found = self._kept_of_chunks, self.futures(range(len(lengths))), []
-        for start in range(0, int(edges[-1]), step):
-            stop = min(start + step, int(edges[-1]))
-            over = [k for k in range(len(lengths)) if edges[k] < stop and edges[k + 1] > start]
-            cuts = [
-                self.client.submit(chunks.cut_of, futures[k], kept[k], *(np.clip([start, stop], *edges[k : k + 2])
-                                   - edges[k]).tolist(), pure=False) for k in over
-            ]  # fmt: skip
-            found.append(self.client.submit(chunks.sum_of, cuts, centre, pure=False))
+        edges = np.cumsum([0, *(facts.n_stored // (1 if sparse else max(1, d)) for facts in self.facts)]).tolist()
+        kept, futures, found = self._kept_of_chunks, self.futures(range(len(self.lengths))), []
+        for start in range(0, edges[-1], step):
+            stop, cuts = min(start + step, edges[-1]), []
+            for k, (first, end) in enumerate(pairwise(edges)):
+                low, high = max(start, first) - first, min(stop, end) - first
+                if low < high:
+                    cuts.append(self.client.submit(cut_of, futures[k], kept[k], low, high, pure=False))
+            found.append(self.client.submit(sum_of, cuts, centre, pure=False))
         return results_of(self.client, found)
 
     def squares(self, kernel: Kernel, traits: Traits | None = None) -> Floats:
@@ -175,7 +162,9 @@ class SpreadRows:
         products = kernel.products(self.traits(kernel) if traits is None else traits)
         if products.dtype is not np.float32:
             return np.concatenate([facts.squares for facts in self.facts])
-        return np.concatenate(self._each(chunks.squares_of, self._kept_of_chunks, [products] * len(self.lengths)))
+        return np.concatenate(self._each(squares_of, self._kept_of_chunks, [products] * len(self.lengths)))
+
+    # -- training ---------------------------------------------------------------------------------------------------
 
     def runner(self, trainer: DualTrainer, **how: Any) -> Callable[..., TrainingRun]:
         """Return what runs a trainer on these rows, called as the ``run`` of `DualTrainer` is."""
@@ -195,22 +184,20 @@ class SpreadRows:
         watcher: Watcher | None = None,
     ) -> TrainingRun:
         """Train on these rows; as `DualTrainer.run` does. Threads are those of the walk, which is here."""
-        kernel = trainer.kernel
-        traits = self.traits(kernel)
+        kernel, traits = trainer.kernel, self.traits(trainer.kernel)
         if trainer.n_support:
             traits = kernel.traits(trainer.support_rows).joined(traits)
-        squares, largest = self.squares(kernel, traits), 0.0
-        if trainer.n_support:
-            largest = float(kernel.products(traits).squares(trainer.support_rows).max())
-        largest = max(largest, float(squares.max(initial=0.0)))
-        presented = self._as_given(Presented(order, codes, squares, ids, weights))
-        page_size = min(ROWS_IN_A_PAGE * max(1, len(self.client.nthreads())), max(64, len(order)))
-        numbers = Numbers(
-            kernel, traits, trainer.n_vectors, trainer.margin, page_size, self.witnesses[:0], weights is not None
+        presented = Presented(
+            names=order if ids is None else ids[order],
+            codes=codes[order].astype(np.int32),
+            squares=self.squares(kernel, traits)[order],
+            weights=None if weights is None else weights[order],
         )
-        row_bytes = sum(facts.n_bytes for facts in self.facts) / max(1, self.shape[0])
-        shards = WorkerShards(self.client, self, self._segments(), presented, numbers, memory_limit)
-        run = ClusterRun(trainer, shards, numbers, presented, largest, row_bytes, n_threads)
+        page_size = min(ROWS_IN_A_PAGE * max(1, len(self.client.nthreads())), max(64, len(order)))
+        none, weighted = self.witnesses[:0], weights is not None
+        numbers = Numbers(kernel, traits, trainer.n_vectors, trainer.margin, page_size, none, weighted)
+        shards = WorkerShards(self, self._segments(order), presented, numbers, memory_limit)
+        run = ClusterRun(trainer, shards, numbers, presented, self.nbytes / max(1, self.shape[0]), n_threads)
         self.account = run.account
         try:
             with connection(self.client):
@@ -218,8 +205,19 @@ class SpreadRows:
         finally:
             run.account.workers = [shard.address for shard in shards.placed]
             run.account.lost, run.account.moved = shards.n_lost, shards.n_moved
-            shards.close()
+            shards.placed = []  # the workers forget their shards
             self.release()
+
+    def _segments(self, order: Index) -> list[Segment]:
+        """Divide the chunks, so that every worker can have its share, and give a part of it away."""
+        places = np.full(self._starts[-1], -1, dtype=np.int64)
+        places[self._given_numbers(order)] = np.arange(len(order))
+        wanted, found = math.ceil(_SEGMENTS * max(1, len(self.client.nthreads())) / len(self.lengths)), []
+        for k, length in enumerate(self.lengths):
+            n = min(length, max(wanted, math.ceil(length / _MOST_IN_A_SEGMENT)))
+            for low, high in pairwise([length * i // n for i in range(n + 1)] if n else []):
+                found.append(Segment(k, low, high, places[self._starts[k] + low : self._starts[k] + high]))
+        return found
 
     def presenter(self, trainer: PrimalTrainer, weights: Floats | None) -> Callable[..., TrainingRun]:
         """Return what presents these rows to weight vectors, called as the ``run`` of `PrimalTrainer` is."""
@@ -235,35 +233,109 @@ class SpreadRows:
         weights: Floats | None = None,
         watcher: Watcher | None = None,
     ) -> TrainingRun:
-        """Present these rows chunk after chunk, where they are; within a chunk in the given order."""
-        given = order if self.kept is None else self.kept[order]
-        futures = self.futures(range(len(self.lengths)))
-        try:
-            return present(
-                self.client, futures, self._starts, trainer, codes, order, given, n_steps, weights, watcher
-            )  # fmt: skip
-        finally:
-            self.release()
+        """Present these rows chunk after chunk, within a chunk in the given order; the vectors go where the rows are.
 
-    def _as_given(self, presented: Presented) -> Presented:
-        """Return what is presented by the numbers of the rows as they were given."""
-        if self.kept is None:
-            return presented
+        A task makes new vectors, and leaves those that it got as they are, so that it can be done again.
+        """
+        given, submit = self._given_numbers(order), self.client.submit
+        chunk = np.searchsorted(self._starts, given, "right") - 1
+        by_chunk = np.argsort(chunk, kind="stable")
+        parts = np.split(by_chunk, np.searchsorted(chunk[by_chunk], np.arange(1, len(self.lengths))))
+        chunks, state = self.futures(range(len(parts))), self.client.scatter(trainer, broadcast=True, hash=False)
+        n, done, mistakes, interrupted, converged = len(order), 0, int(trainer.n_mistakes.sum()), False, False
+        while done < n_steps and not (interrupted or converged):
+            left = min(n, n_steps - done)
+            for k, part in enumerate(parts):
+                mine = part[:left]
+                if len(mine):
+                    rows, of = given[mine] - self._starts[k], order[mine]
+                    what = codes[of], None if weights is None else weights[of]
+                    state = submit(_learnt, state, chunks[k], rows, *what, pure=False, retries=3)
+                left -= len(mine)
+            done += min(n, n_steps - done)
+            (total,) = results_of(self.client, [submit(_n_mistakes, state, pure=False)])
+            converged, mistakes = total == mistakes and done % n == 0, total
+            if watcher is not None:
+                watcher.update(done, (done - 1) // n + 1, total)
+                interrupted = watcher.should_stop()
+        (learnt,) = results_of(self.client, [state])
+        trainer.take_over(learnt)
+        self.release()
+        return TrainingRun(done, converged, interrupted)
 
-        def spread(values: Array) -> Array:
-            out = np.zeros(self.n_given, dtype=values.dtype)
-            out[self.kept] = values
-            return out
 
-        ids = np.arange(self.shape[0]) if presented.ids is None else presented.ids
-        weights = None if presented.weights is None else spread(presented.weights)
-        columns = spread(presented.codes), spread(presented.squares), spread(ids), weights
-        return Presented(self.kept[presented.order], *columns)
+# -- of a chunk, where it is ----------------------------------------------------------------------------------------
 
-    def _segments(self) -> list[Segment]:
-        return [
-            Segment(k, low, high, int(self._starts[k]) + low)
-            for k, length in enumerate(self.lengths)
-            for low, high in self._bounds(length)
-            if high > low
-        ]
+
+@dataclass(frozen=True)
+class ChunkFacts:
+    """Facts about a chunk's rows, or about those that are kept of them."""
+
+    n_stored: int
+    """Values, the zeros of sparse rows left out."""
+    n_nonzero: int
+    n_bytes: int
+    squares: Floats
+    """x·x of each row, in float64."""
+    witnesses: Rows
+
+
+def kept_of(rows: Rows, kept: Index | None) -> Rows:
+    """Return the rows of a chunk that are kept, None: all."""
+    return rows if kept is None else rows[kept]
+
+
+def facts_of(rows: Rows, kept: Index | None = None) -> ChunkFacts:
+    """Return what is known of a chunk."""
+    rows = kept_of(rows, kept)
+    n_stored, n_nonzero = (rows.nnz, rows.nnz) if sp.issparse(rows) else (rows.size, int(np.count_nonzero(rows)))
+    squares = squared_lengths(rows)
+    return ChunkFacts(n_stored, n_nonzero, n_bytes(rows), squares, witnesses_of(rows, squares))
+
+
+def witnesses_of(rows: Rows, squares: Floats) -> Rows:
+    """Return a few rows that stand for all: the longest, the fullest, those with the extreme values, a fraction.
+
+    What decides about the arithmetic (whether all are whole numbers, how large, how long rows are) is the same of these
+    rows as of all.
+    """
+    if not rows.shape[0] or not rows.shape[1]:
+        return rows[:0]
+    fullest = np.asarray((rows != 0).sum(axis=1, dtype=np.uint32)).argmax()  # fast with a type this small
+    values = [rows.argmin(), rows.argmax()]
+    if rows.dtype.kind == "f":
+        values.append(abs(rows - (rows.rint() if sp.issparse(rows) else np.rint(rows))).argmax())
+    picked = [squares.argmax(), fullest, *(value // rows.shape[1] for value in values)]
+    return rows[np.unique(picked)]
+
+
+def cut_of(rows: Rows, kept: Index | None, low: int, high: int) -> Array:
+    """Return a part of a chunk's values, as one machine adds them up."""
+    rows = kept_of(rows, kept)
+    return np.asarray(rows.data if sp.issparse(rows) else rows)[low:high]
+
+
+def sum_of(cuts: list[Array], centre: float | None) -> float:
+    """Return the sum of values, or of the squares of their distances from a centre, as one machine adds them up."""
+    values = np.concatenate(cuts) if len(cuts) > 1 else cuts[0]
+    if centre is None:
+        return float(values.sum(dtype=np.float64))
+    return float(np.square(values.astype(np.float64) - centre).sum())
+
+
+def squares_of(rows: Rows, kept: Index | None, products: Products) -> Floats:
+    """Return x·x of a chunk's rows, in this arithmetic."""
+    return products.squares(kept_of(rows, kept))
+
+
+def _learnt(
+    trainer: PrimalTrainer, rows: Rows, order: Index, codes: NDArray[np.int64], weights: Floats | None
+) -> PrimalTrainer:
+    """Return a trainer that has learnt from rows in this order, whose codes and weights come in the same."""
+    every, new = np.arange(len(order)), trainer.copy()
+    new.run(rows[order], codes, every, len(every), weights=weights)
+    return new
+
+
+def _n_mistakes(trainer: PrimalTrainer) -> int:
+    return int(trainer.n_mistakes.sum())

@@ -1,8 +1,11 @@
-"""A shard: the rows of one worker, with their scores, kept up to date with the events.
+"""A shard: the rows of one worker, with their scores, kept up to date with the events; and the messages it takes.
 
-Its state follows from its rows, the events so far, the kernel and the arithmetic, so it can be made again anywhere.
-Nothing here knows of Dask. Rows lie in the order of their places, in *pages* of so many successive places each. A page
-is brought up to date when it is looked at, or before, while the shard would wait.
+A **place** is a row's number in the order of presentation, the same in every pass. An **interval** is a run of places
+that is walked at one time, as a block is on one machine. Rows lie in the order of their places, in *pages* of so many
+successive places each. A page is brought up to date when it is looked at, or before, while the shard would wait.
+
+The state of a shard follows from its rows, the events so far, the kernel and the arithmetic, so it can be made again
+anywhere. Nothing here knows of Dask.
 """
 
 from __future__ import annotations
@@ -11,17 +14,19 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from votron._loops import dual as _loops
 from votron._util.resources import Team, team
 from votron._util.types import Array, Floats, Index, Rows
 from votron.blocks import EVENTS_AT_ONCE, WORTH_A_THREAD, DotCache, Events, KernelBlock, scratch
-from votron.cluster.messages import Candidates, Look, NewEvents, Numbers, Reply, Step, stacked
-from votron.products import padded
+from votron.kernels import Kernel
+from votron.products import Products, Traits, padded
 
 EVENTS_WORTH_A_VISIT = 1024
 """Events that a page must lack to be brought up to date long before its turn: rows have to be fetched from memory."""
@@ -31,6 +36,89 @@ PAGES_AT_HAND = 4
 """Pages that stay packed where there is no memory for all."""
 
 
+@dataclass(frozen=True)
+class Numbers:
+    """Settings that all shards of a training run share: the kernel, and the traits that decide its arithmetic."""
+
+    kernel: Kernel
+    traits: Traits
+    n_vectors: int
+    margin: float | Floats
+    page_size: int
+    none: Rows
+    """One of the rows' kind without rows."""
+    weighted: bool = False
+
+    @property
+    def products(self) -> Products:
+        """The arithmetic of the kernel."""
+        return self.kernel.products(self.traits)
+
+
+class NewEvents(NamedTuple):
+    """Events: their supports and places, of each the first of its mistakes, and the rows of supports that are new."""
+
+    slots: Index
+    firsts: Index
+    vector: NDArray[np.int32]
+    coefficients: Array
+    places: Index
+    rows: Rows
+
+
+class Look(NamedTuple):
+    """An interval to look at next: its places, from ``start`` to ``stop`` - 1 at most, and which rows to return."""
+
+    start: int
+    stop: int
+    end: int
+    """The end of the pass, or of the run."""
+    most: int = 512
+    """Candidates after which a shard ends the interval."""
+    nearby: float = math.inf
+    """The margin below which a row is a candidate, as a multiple of the distance that scores may move."""
+
+
+class Step(NamedTuple):
+    """A message: the first ``n_confirmed`` events stand, ``events`` follow in an interval, and where to look next.
+
+    A shard checks ``events`` against its rows of the interval, places ``start`` to ``stop`` - 1. If a row without an
+    event was wrong when its turn came, the events from there on are taken back by the next message.
+    """
+
+    n_confirmed: int
+    n_support: int
+    events: NewEvents | None = None
+    start: int = 0
+    stop: int = 0
+    look: Look | None = None
+
+
+class Candidates(NamedTuple):
+    """Rows of an interval that are wrong or may become so: all that the walk must know of them."""
+
+    stop: int
+    """The end of the interval for this shard."""
+    places: Index
+    scores: Floats
+    """One column a row."""
+    slots: Index
+    """Their numbers as supports, -1 for those that are none."""
+    rows: Rows
+    """Those that are none yet."""
+
+
+@dataclass(frozen=True)
+class Reply:
+    """The answer of a shard to a step."""
+
+    wrong_at: int | None
+    """The first place whose row was wrong without an event; then there are no candidates."""
+    candidates: Candidates | None
+    facts: dict[str, float] = field(default_factory=dict)
+    """Seconds by kind of work, and the number of products, since the shard began."""
+
+
 class Part(NamedTuple):
     """Some rows of a shard in any order, and what is known of each; those whose place is below 0 are left out."""
 
@@ -38,6 +126,13 @@ class Part(NamedTuple):
     places: Index
     codes: Array
     squares: Floats
+
+
+def stacked(parts: Sequence[Rows]) -> Rows:
+    """Return rows one below the other: CSR if any of them are."""
+    if any(sp.issparse(part) for part in parts):
+        return sp.vstack([sp.csr_matrix(part) for part in parts], format="csr") if len(parts) > 1 else parts[0]
+    return np.concatenate(parts) if len(parts) > 1 else parts[0]
 
 
 def _in_order(parts: Sequence[Part], order: Index) -> Rows:
@@ -57,30 +152,28 @@ class Shard:
     """Rows with their scores; ``memory`` is for packed pages and dot products, beside these."""
 
     def __init__(self, numbers: Numbers, parts: Sequence[Part], memory: int = 0, n_threads: int = 1) -> None:
-        self.numbers, self.memory, self.n_threads, self.kernel = numbers, memory, n_threads, numbers.kernel
-        self.products = numbers.products
+        self.numbers, self.n_threads, self.kernel, self.products = numbers, n_threads, numbers.kernel, numbers.products
         places, codes, squares = (
             np.concatenate([column[part.places >= 0] for part, column in zip(parts, columns, strict=True)])
             for columns in zip(*(part[1:] for part in parts), strict=True)
         )
         by_place = np.argsort(places, kind="stable")
-        self.rows, self.places, self.squares = _in_order(parts, by_place), places[by_place], squares[by_place]
+        self.rows, self.places, squares = _in_order(parts, by_place), places[by_place], squares[by_place]
         self.slots = np.full(len(places), -1, dtype=np.int64)
         """Of each row its number as a support, -1 if it is none."""
         self._numbers, starts = np.unique(self.places // numbers.page_size, return_index=True)
         self._edges = np.append(starts, len(places))
         n = len(starts)
         self.width = padded(int(np.diff(self._edges).max(initial=1)))
-        self.F = np.zeros((n, numbers.n_vectors, self.width))
-        self.seen = np.zeros(n, dtype=np.int64)
+        self.F, self.seen = np.zeros((n, numbers.n_vectors, self.width)), np.zeros(n, dtype=np.int64)
         self.codes = np.zeros((n, self.width), dtype=np.int32)
         self.diagonal, self.own = np.zeros((n, self.width)), np.zeros((n, self.kernel.n_terms, self.width))
         for i in range(n):
             page = self._page(i)
             size = page.stop - page.start
             self.codes[i, :size] = codes[by_place[page]]
-            self.diagonal[i, :size] = self.kernel.diagonal(self.squares[page])
-            self.own[i, :, :size] = self.kernel.terms(self.squares[page])
+            self.diagonal[i, :size] = self.kernel.diagonal(squares[page])
+            self.own[i, :, :size] = self.kernel.terms(squares[page])
         some = self.diagonal[self.diagonal > 0]
         self._length = float(np.sqrt(some).mean()) if len(some) else 0.0
         margin = np.asarray(numbers.margin, dtype=np.float64)
@@ -90,23 +183,22 @@ class Shard:
         self.events.terms = self.kernel.terms(squares)
         if numbers.weighted:
             self.events.take_weights()
-        self.n_confirmed = self.n_support = 0
-        self._share_out()
-        self.facts = {"products": 0.0, "working": 0.0, "preparing": 0.0, "waiting": 0.0, "pairs": 0.0}
+        self.n_confirmed = 0
+        self._share_out(memory)
+        self.facts = dict.fromkeys(("products", "working", "preparing", "waiting", "pairs"), 0.0)
         self._before: dict[int, tuple[Floats, int]] = {}  # pages without the events that may be taken back
-        self._asked: dict[int, tuple[int, int]] = {}  # pages of the interval of which all rows are candidates
-        self._later: tuple[tuple[int, int], ...] = ()
+        self._asked: set[int] = set()  # pages of the interval of which all rows are candidates
+        self._next: list[int] = []  # pages of the pass after the interval
         self._idle_since = time.perf_counter()
 
     def _page(self, i: int) -> slice:
         return slice(int(self._edges[i]), int(self._edges[i + 1]))
 
-    def _share_out(self) -> None:
+    def _share_out(self, memory: int) -> None:
         """Divide the memory: packed pages, then the cache of dot products."""
-        n, left = len(self.seen), self.memory
-        packed = n * self.products.block_bytes(self.width)
-        self.keeps_blocks = 0 < packed <= left // 2
-        left -= packed if self.keeps_blocks else 0
+        n, packed = len(self.seen), len(self.seen) * self.products.block_bytes(self.width)
+        self.keeps_blocks = 0 < packed <= memory // 2
+        left = memory - packed if self.keeps_blocks else memory
         each = max(1, n * self.width * np.dtype(self.products.dtype).itemsize)
         capacity = left // each if self.products.keep_after else 0
         self.cache = DotCache(n, self.width, self.products.dtype, min(capacity, 1 << 20), self.products.keep_after)
@@ -125,47 +217,42 @@ class Shard:
                 del self.blocks[next(iter(self.blocks))]
         return block
 
-    # -- events -----------------------------------------------------------------------------------------------------
+    # -- messages ---------------------------------------------------------------------------------------------------
 
     def replay(self, events: NewEvents) -> None:
         """Hear of all events so far; scores follow when they are wanted."""
-        with self._working():
-            self._add(events)
-            self.n_confirmed, self.n_support = self.events.n, self._n_stored
-            self.cache.note(self.events.slot.values)
+        self._add(events)
+        self.cache.note(self.events.slot.values)
+        self.n_confirmed = self.events.n
 
     def step(self, step: Step) -> Reply:
         """Take events, check them against the rows of their interval, and return the candidates of the next one."""
-        with self._working(), team(self.n_threads) as threads:
+        wrong_at, candidates = None, None
+        with self._timed("working"), team(self.n_threads) as threads:
             self._confirm(step.n_confirmed, step.n_support)
-            wrong_at, candidates = None, None
             if step.events is not None:
                 self._add(step.events)
-                candidates = self._check(step.events.places, step.start, step.stop, threads)
-                wrong_at = None if candidates is None else int(candidates.places.min())
+                wrong_at = self._check(step.events.places, step.start, step.stop, threads)
             if wrong_at is None and step.look is not None:
                 candidates = self._candidates(step.look, threads)
-                self._later = step.look.later
+                self._next = self._pages_of(candidates.stop, step.look.end)
         return Reply(wrong_at, candidates, dict(self.facts))
 
     def prepare(self, interrupted: Callable[[], bool] = lambda: False) -> None:
-        """Bring the pages that come next up to date with the events that stand, until all are or it is interrupted.
+        """Bring later pages up to date with the events that stand, until all are or it is interrupted.
 
         The next few, and of the others those that lack many events: few are added as fast with those that follow.
         """
-        with self._working("preparing"), team(self.n_threads) as threads:
-            pages = [i for start, stop in self._later for i in self._pages_of(start, stop)]
-            for k, i in enumerate(pages):
-                while (lacking := self.n_confirmed - self.seen[i]) >= (
-                    1 if k < PAGES_AT_ONCE else EVENTS_WORTH_A_VISIT
-                ):
+        with self._timed("preparing"), team(self.n_threads) as threads:
+            for k, i in enumerate(self._next):
+                worth = 1 if k < PAGES_AT_ONCE else EVENTS_WORTH_A_VISIT
+                while (lacking := self.n_confirmed - int(self.seen[i])) >= worth:
                     if interrupted():
                         return
-                    last = int(self.seen[i] + min(lacking, EVENTS_WORTH_A_VISIT))
-                    self._catch_up(i, last, threads)
+                    self._catch_up(i, int(self.seen[i]) + min(lacking, EVENTS_WORTH_A_VISIT), threads)
 
     @contextmanager
-    def _working(self, what: str = "working") -> Iterator[None]:
+    def _timed(self, what: str) -> Iterator[None]:
         begun = time.perf_counter()
         self.facts["waiting"] += begun - self._idle_since
         try:
@@ -173,11 +260,6 @@ class Shard:
         finally:
             self._idle_since = time.perf_counter()
             self.facts[what] += self._idle_since - begun
-
-    @property
-    def _n_stored(self) -> int:
-        assert self.events.store is not None
-        return self.events.store.n
 
     def _confirm(self, n_confirmed: int, n_support: int) -> None:
         """Take back events beyond the first ``n_confirmed``; all others stand."""
@@ -190,10 +272,10 @@ class Shard:
             self.slots[self.slots >= n_support] = -1
         self._before.clear()
         self.cache.note(self.events.slot.values[self.n_confirmed :])
-        self.n_confirmed, self.n_support = n_confirmed, n_support
+        self.n_confirmed = n_confirmed
 
     def _add(self, events: NewEvents) -> None:
-        if events.n_new:
+        if events.rows.shape[0]:
             store, squares = self.products.restore(events.rows, np.empty(0, dtype=np.int64))
             self.events.add_supports(store, self.kernel.terms(squares))
         self.events.add(events.slots, events.firsts, events.vector, events.coefficients)
@@ -210,18 +292,22 @@ class Shard:
         low, high = np.searchsorted(self._numbers, [start // size, (stop - 1) // size + 1])
         return list(range(int(low), int(high)))
 
+    def _rows_between(self, i: int, start: int, stop: int) -> tuple[int, int]:
+        """Return which rows of page i have places from ``start`` to ``stop`` - 1."""
+        low, high = np.searchsorted(self.places[self._page(i)], [start, stop]).tolist()
+        return low, high
+
     def _catch_up(self, i: int, last: int, threads: Team) -> None:
         """Add the events until ``last`` to the scores of page i."""
         first = int(self.seen[i])
-        if first >= last:
-            return
-        begun = time.perf_counter()
-        block = self._block(i)
-        self.events.fold(block, self.F[i], first, last, threads)
-        self._note(begun, i, block, last)
+        if first < last:
+            begun, block = time.perf_counter(), self._block(i)
+            self.events.fold(block, self.F[i], first, last, threads)
+            self._note(begun, block, last)
 
-    def _note(self, begun: float, i: int, block: KernelBlock, last: int) -> None:
-        """Write down that page i has the events until ``last``, and how much work that was."""
+    def _note(self, begun: float, block: KernelBlock, last: int) -> None:
+        """Write down that a page has the events until ``last``, and how much work that was."""
+        i = block.number
         slots = self.events.slot.values[int(self.seen[i]) : last]
         self.cache.held[i] = max(int(self.cache.held[i]), int(self.cache.place(slots).max(initial=-1)) + 1)
         self.seen[i] = last
@@ -234,26 +320,17 @@ class Shard:
         if i not in self._before:
             self._before[i] = self.F[i].copy(), int(self.seen[i])
 
-    def _check(self, places: Index, start: int, stop: int, threads: Team) -> Candidates | None:
-        """Add the new events to the rows of their interval; return those that were wrong without an event.
+    def _check(self, places: Index, start: int, stop: int, threads: Team) -> int | None:
+        """Add the new events to the rows of their interval; return the first place that was wrong without an event.
 
-        They come with their scores before the events.
+        The walk has seen to pages of which all rows are candidates.
         """
-        found = []
+        wrong_at = []
         for i in self._pages_of(start, stop):
-            if self._all_asked(i, start, stop):
-                continue
-            self._set_aside(i, threads)
-            wrong = self._add_checked(i, places, start, stop, threads)
-            if len(wrong):
-                found.append((i, wrong))
-        return self._described(found, stop, {i: self._before[i][0] for i, _ in found}) if found else None
-
-    def _all_asked(self, i: int, start: int, stop: int) -> bool:
-        """Tell whether all rows of page i in an interval are candidates, so that the walk has seen to them."""
-        low, high = np.searchsorted(self.places[self._page(i)], [start, stop]).tolist()
-        first, last = self._asked.get(i, (high, low))
-        return bool(low == high or (first <= low and high <= last))
+            if i not in self._asked:
+                self._set_aside(i, threads)
+                wrong_at += self._add_checked(i, places, start, stop, threads)[:1].tolist()
+        return min(wrong_at, default=None)
 
     def _add_checked(self, i: int, event_places: Index, start: int, stop: int, threads: Team) -> Index:
         places, block, begun = self.places[self._page(i)], self._block(i), time.perf_counter()
@@ -261,7 +338,7 @@ class Shard:
         assert store is not None
         starts, vector, coefficients = self.events.starts.values, self.events.vector.values, self.events.coefficients
         first, last = self.n_confirmed, self.events.n
-        lowest, highest = np.searchsorted(places, [start, stop]).tolist()
+        lowest, highest = self._rows_between(i, start, stop)
         must_pack = not block.packed and block.needs_products(slot[first:last])
         wrong = np.zeros(len(places), dtype=np.bool_)
 
@@ -281,29 +358,32 @@ class Shard:
 
         threads.over(block.width, work, worth_it=(last - first) * block.width > WORTH_A_THREAD)
         block.packed |= must_pack
-        self._note(begun, i, block, last)
-        return np.flatnonzero(wrong)
+        self._note(begun, block, last)
+        return places[wrong]
 
     def _candidates(self, look: Look, threads: Team) -> Candidates:
         """Return the rows of an interval that are wrong or may become so, and where it ends."""
-        found, n, stop = list[tuple[int, Index]](), 0, look.stop
-        self._asked = {}
+        found, scores = [np.empty(0, dtype=np.int64)], [np.empty((self.numbers.n_vectors, 0))]
+        left, stop = look.most, look.stop
+        self._asked = set()
         for i in self._pages_of(look.start, look.stop):
             self._set_aside(i, threads)
             self._catch_up(i, self.events.n, threads)
-            places = self.places[self._page(i)]
-            low, high = np.searchsorted(places, [look.start, look.stop]).tolist()
+            low, high = self._rows_between(i, look.start, look.stop)
             near = self._near(i, low, high, look)
-            if n + len(near) > look.most:
-                high = int(near[look.most - n])
-                stop, near = int(places[high]), near[: look.most - n]
-            n += len(near)
-            found.append((i, near))
+            if len(near) > left:
+                high, near = int(near[left]), near[:left]
+                stop = int(self.places[self._edges[i] + high])
+            left -= len(near)
+            found.append(self._edges[i] + near)
+            scores.append(self.F[i][:, near])
             if len(near) == high - low:
-                self._asked[i] = low, high
+                self._asked.add(i)
             if stop < look.stop:
                 break
-        return self._described(found, stop)
+        mine = np.concatenate(found)
+        new = self.rows[mine[self.slots[mine] < 0]]
+        return Candidates(stop, self.places[mine], np.concatenate(scores, axis=1), self.slots[mine], new)
 
     def _near(self, i: int, low: int, high: int, look: Look) -> Index:
         """Return the rows of page i that are wrong, or as near to it as a look asks for."""
@@ -315,19 +395,3 @@ class Shard:
         before = self.places[self._page(i)][low:high] - look.start + 1.0
         reach = self._length * np.sqrt(self.diagonal[i, low:high] * before)
         return low + np.flatnonzero(margin <= look.nearby * reach)
-
-    def _described(
-        self, rows: list[tuple[int, Index]], stop: int, scores: dict[int, Floats] | None = None
-    ) -> Candidates:
-        """Return what the walk must know of some rows of some pages, with the scores of now or others."""
-        parts = [(i, at, at + self._edges[i]) for i, at in rows if len(at)]
-        mine = np.concatenate([np.empty(0, dtype=np.int64), *(each for *_, each in parts)])
-        F = [(self.F[i] if scores is None else scores[i])[:, at] for i, at, _ in parts]
-        return Candidates(
-            stop,
-            self.places[mine],
-            np.concatenate([np.empty((self.numbers.n_vectors, 0)), *F], axis=1),
-            self.squares[mine],
-            self.slots[mine],
-            self.rows[mine[self.slots[mine] < 0]],
-        )

@@ -3,7 +3,8 @@
 For each interval the shards return candidates, rows that are wrong or nearly so, with their scores. They are walked in
 order as a block is on one machine, on kernel values among themselves. The events that come of it go to all shards, with
 the rows of new supports; each checks that its other rows of the interval were right when their turn came. Where one was
-not, the walk goes on from there. So the record is that of the one-example-at-a-time algorithm.
+not, the events before it stand, and the next interval begins there. So the record is that of the
+one-example-at-a-time algorithm.
 
 The answer to the events of one interval holds the candidates of the next: an interval takes one round trip. Until the
 next message comes, shards bring later rows up to date.
@@ -13,27 +14,34 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
 
-from votron._util.types import Index
-from votron.cluster.messages import Look, NewEvents, Numbers, Reply, Step, size_of
-from votron.cluster.pool import Pool, Presented, Tentative, WalkContext
+from votron._loops import dual as _loops
+from votron._util.progress import Watcher
+from votron._util.resources import Team, n_bytes, team
+from votron._util.types import Array, Floats, Index, Rows
+from votron.blocks import WORTH_A_THREAD, DotCache, KernelBlock, scratch
+from votron.cluster.shard import Look, NewEvents, Numbers, Reply, Step, stacked
 from votron.engine.dual import DualTrainer, Limits, Mistakes, finite_bound, rounding_of
-from votron.engine.run import TrainingRun, Watcher
-from votron.products import RowStore
+from votron.history import TrainingRun
+from votron.kernels import Kernel
+from votron.products import BLOCK_MULTIPLE, Products, RowStore, padded
 
-FEWEST_CANDIDATES, MOST_CANDIDATES = 2048, 4096
-"""Candidates that an interval is to have, if there are so many: more where messages take long."""
+CANDIDATES = 2048
+"""Candidates that an interval is to have, if there are so many."""
 BYTES_OF_CANDIDATES = 4 << 20
 """Fewer where their rows would take more than this of the client's memory."""
-NEARBY, MORE_NEARBY, LESS_NEARBY = 0.3, 1.5, 0.93
+NEARBY, MORE_NEARBY, LESS_NEARBY = 0.3, 1.5, 0.95
 """The reach for candidates at first, and its factors: when one was missing, and when none was."""
-LONGEST_WAY = 0.02
-"""Seconds that a message and its answer are taken to be on their way at first."""
+VALUES_AT_ONCE = 128
+"""Candidates whose kernel values are made at a time: of those that are wrong later on, some will be right by then."""
+_STRIDE = 1 << 16
 
 
 class Shards(Protocol):
@@ -46,16 +54,23 @@ class Shards(Protocol):
         """Take in or share out what has changed, between steps."""
 
 
+class Presented(NamedTuple):
+    """The rows of a run, by place: their names in the record, codes, x·x and weights."""
+
+    names: Index
+    codes: NDArray[np.int32]
+    squares: Floats
+    weights: Floats | None = None
+
+
 @dataclass
 class ClusterTimings:
     """Time and bytes spent: by the walk, the messages, and each shard."""
 
-    intervals: int = 0
     round_trips: int = 0
-    candidates: int = 0
     walk_seconds: float = 0.0
-    message_seconds: float = 0.0
-    """From sending a step to the last answer, less the longest work of a shard on it."""
+    step_seconds: float = 0.0
+    """From sending messages to the last answer, the work of the shards included."""
     bytes_sent: int = 0
     """To each shard."""
     bytes_received: int = 0
@@ -69,8 +84,53 @@ class ClusterTimings:
     """Shards of which a part went to a worker that came."""
 
 
+class Found(NamedTuple):
+    """The mistakes of an interval, which stand if all shards agree: its events, and of each mistake score and norm."""
+
+    events: NewEvents
+    score: Floats
+    norm2: Floats
+
+    def until(self, place: int, n_support: int) -> Found:
+        """Return those before a place; new supports are numbered from ``n_support`` on."""
+        slots, firsts, vector, coefficients, places, rows = self.events
+        n = int(np.searchsorted(places, place))
+        if n == len(places):
+            return self
+        k, n_new = int(firsts[n]), int(np.count_nonzero(slots[:n] >= n_support))
+        events = NewEvents(slots[:n], firsts[:n], vector[:k], coefficients[:k], places[:n], rows[:n_new])
+        return Found(events, self.score[:k], self.norm2[:k])
+
+
+class Pool(NamedTuple):
+    """The candidates of all shards, in order, up to where the first of these ends the interval."""
+
+    stop: int
+    places: Index
+    F: Floats
+    slots: Index
+    rows: Rows
+
+    @classmethod
+    def of(cls, replies: Sequence[Reply], support: RowStore) -> Pool:
+        """Put together what shards returned; the rows of supports are here already."""
+        parts = [reply.candidates for reply in replies if reply.candidates is not None]
+        stop = min(part.stop for part in parts)
+        places, slots = (np.concatenate(each) for each in zip(*((p.places, p.slots) for p in parts), strict=True))
+        by_place = np.argsort(places, kind="stable")
+        by_place = by_place[: np.searchsorted(places[by_place], stop)]
+        F = np.concatenate([part.scores for part in parts], axis=1)[:, by_place]
+        number = np.cumsum(slots < 0) - 1  # of new rows, in the order they came
+        known = np.unique(slots[slots >= 0])
+        n_new, slots = int(number[-1]) + 1 if len(number) else 0, slots[by_place]
+        kept = [support.rows[known]] if len(known) or not n_new else []
+        fresh = [part.rows for part in parts if part.rows.shape[0]]
+        at = np.where(slots < 0, number[by_place], n_new + np.searchsorted(known, slots))
+        return cls(stop, places[by_place], np.ascontiguousarray(F), slots, stacked([*fresh, *kept])[at])
+
+
 class ClusterRun:
-    """One run over rows that are spread over shards; ``largest`` is the largest x·x of a row or support."""
+    """One run over rows that are spread over shards."""
 
     def __init__(
         self,
@@ -78,138 +138,199 @@ class ClusterRun:
         shards: Shards,
         numbers: Numbers,
         presented: Presented,
-        largest: float,
         row_bytes: float = 0,
         n_threads: int = 1,
     ) -> None:
-        self.trainer, self.shards, self.presented = trainer, shards, presented
+        self.trainer, self.shards, self.presented, self.n_threads = trainer, shards, presented, n_threads
         self.kernel, self.products = trainer.kernel, numbers.products
+        old = numbers.none if trainer.support_rows is None else trainer.support_rows
+        self.n_old, self.support = int(old.shape[0]), RowStore(old)
+        largest = max(self.products.squares(old).max(initial=0.0), presented.squares.max(initial=0.0))
+        bound, heaviest = (
+            finite_bound(self.kernel, float(largest)),
+            np.abs(trainer.events.coefficients).max(initial=1.0),
+        )
         if presented.weights is not None:
             trainer.events.take_weights()
-        bound = finite_bound(self.kernel, largest)
-        heaviest = np.abs(trainer.events.coefficients).max(initial=1.0)
-        if presented.weights is not None:
             heaviest = max(heaviest, presented.weights.max(initial=1.0))
         self.limits = Limits(self.kernel, bound, rounding_of(self.kernel, self.products, bound), float(heaviest))
-        old = numbers.none if trainer.support_rows is None else trainer.support_rows
-        self.n_old, self.n_old_events = int(old.shape[0]), trainer.n_events
-        self.support = RowStore(old)
-        margin = trainer.n_vectors, trainer.margin
-        self.context = WalkContext(self.kernel, self.products, *margin, presented, self.support, n_threads)
         self._event_places: list[Index] = [np.full(trainer.n_events, -1, dtype=np.int64)]
         self.account = ClusterTimings()
         room = max(16, int(BYTES_OF_CANDIDATES / max(1.0, row_bytes)))
-        self.fewest, self.most = min(FEWEST_CANDIDATES, room), min(MOST_CANDIDATES, room)
-        self.wanted = self.size = self.fewest
-        self.nearby, self._rate = NEARBY, 1.0
-        self._latency = LONGEST_WAY
-        self._work: list[float] = []
+        self.wanted = self.size = min(CANDIDATES, room)
+        self.nearby, self._rate, self._n_shards = NEARBY, 1.0, 1
 
     # -- the run ----------------------------------------------------------------------------------------------------
 
     def run(self, n_steps: int, watcher: Watcher | None = None) -> TrainingRun:
         """Present the rows for so many steps, or until a pass makes no mistake; as `DualTrainer.run` does."""
-        trainer, n = self.trainer, len(self.presented.order)
-        first, last_mistake, interrupted, start = trainer.time, trainer.time, False, 0
-        replies = self._step(None, 0, 0, self._look(0, n, n_steps))
-        pool = Pool(self.context, replies)
+        trainer, n = self.trainer, len(self.presented.names)
+        first = last_mistake = trainer.time
+        start, interrupted = 0, False
+        replies = self._step(None, 0, 0, self._look(0, n_steps))
         while True:
-            stop, done = pool.stop, trainer.time - first
-            tentative = self._walk(pool, stop - start)
-            left = n_steps - done - (stop - start)
-            look = self._look(stop % n, n, left) if left else None
-            replies = self._step(tentative, start, stop, look)
+            pool = Pool.of(replies, self.support)
+            begun = time.perf_counter()
+            found = self._walked(pool)
+            self.account.walk_seconds += time.perf_counter() - begun
+            left = n_steps - (trainer.time - first) - (pool.stop - start)
+            replies = self._step(found, start, pool.stop, self._look(pool.stop % n, left))
             wrong = min((reply.wrong_at for reply in replies if reply.wrong_at is not None), default=None)
-            reached = stop if wrong is None else wrong
-            if tentative is not None and self._confirm(tentative.until(reached), start):
+            reached = pool.stop if wrong is None else wrong
+            if found is not None and self._confirm(found.until(reached, self.support.n), start):
                 last_mistake = int(trainer._when.values[-1])
             trainer.time += reached - start
-            self._adapt(wrong is None)
+            self._adapt(pool, found, start, wrong is None)
             done = trainer.time - first
             if watcher is not None:
                 watcher.update(done, (done - 1) // n + 1, trainer.n_mistakes)
                 interrupted = watcher.should_stop()
-            converged = trainer.time - last_mistake >= n and done % n == 0
-            if interrupted or done >= n_steps or converged:
+            converged = trainer.time - last_mistake >= n
+            if interrupted or done >= n_steps or (converged and done % n == 0):
                 break
             self.shards.settle()
             start = reached % n
-            pool = (
-                Pool(self.context, replies) if wrong is None else pool.joined(Pool(self.context, replies, stop), wrong)
-            )
+            if wrong is not None:
+                replies = self._step(None, start, start, self._look(start, n_steps - done))
         trainer.remember(self.support.rows[self.n_old :])
         self.account.shards = [reply.facts for reply in replies]
-        return TrainingRun(trainer.time - first, trainer.time - last_mistake >= n, interrupted)
+        return TrainingRun(done, converged, interrupted)
 
-    def _look(self, start: int, n: int, left: int) -> Look:
+    def _look(self, start: int, left: int) -> Look | None:
         """Return where to look next: not beyond a pass, nor the last step."""
-        stop, last = min(start + self.size, n, start + left), start + left
-        later = ((stop, min(n, last)), (0, min(start, last - n)))
-        most = 1 + int(1.25 * self.wanted / max(1, len(self._work)))
+        end = min(len(self.presented.names), start + left)
+        most = 1 + int(1.25 * self.wanted / self._n_shards)
         nearby = self.nearby * math.sqrt(self._rate)  # scores move with the root of the mistakes that are made
-        return Look(start, stop, most, nearby, tuple(part for part in later if part[0] < part[1]))
+        return Look(start, min(start + self.size, end), end, most, nearby) if left else None
 
-    def _step(self, tentative: Tentative | None, start: int, stop: int, look: Look | None) -> list[Reply]:
+    def _step(self, found: Found | None, start: int, stop: int, look: Look | None) -> list[Reply]:
         """Send a step to all shards, and write down what it cost."""
-        events = None if tentative is None else tentative.events()
-        step = Step(self.trainer.n_events, self.support.n, events, start, stop, look)
-        begun = time.perf_counter()
-        replies = self.shards.step(step, self._log)
-        seconds, before = time.perf_counter() - begun, self._work
-        self._work = [reply.facts["working"] for reply in replies]
-        longest = max((b - a for a, b in zip(before, self._work, strict=False)), default=0.0)
-        account = self.account
+        events, account, begun = None if found is None else found.events, self.account, time.perf_counter()
+        replies = self.shards.step(Step(self.trainer.n_events, self.support.n, events, start, stop, look), self._log)
+        self._n_shards = len(replies)
         account.round_trips += 1
-        account.message_seconds += max(0.0, seconds - longest)
-        account.bytes_sent += size_of(step)
-        account.bytes_received += sum(size_of(reply) for reply in replies)
-        self._latency = min(max(0.0, seconds - longest), 1.05 * self._latency)  # the way, not what lies on it
+        account.step_seconds += time.perf_counter() - begun
+        account.bytes_sent += _size_of(events)
+        account.bytes_received += sum(_size_of(reply.candidates) for reply in replies)
         return replies
 
     def _log(self) -> NewEvents:
         """Return all events that stand."""
-        events = self.trainer.events
-        starts, places = events.starts.values[:-1], np.concatenate(self._event_places)
-        return NewEvents(
-            events.slot.values, starts, events.vector.values, events.coefficients, places, self.support.rows
-        )
+        events, places = self.trainer.events, np.concatenate(self._event_places)
+        columns = events.slot.values, events.starts.values[:-1], events.vector.values, events.coefficients
+        return NewEvents(*columns, places, self.support.rows)
+
+    def _confirm(self, found: Found, start: int) -> bool:
+        """Write down mistakes that stand; return whether there are any."""
+        trainer, presented = self.trainer, self.presented
+        slots, firsts, vector, coefficients, places, rows = found.events
+        self._event_places.append(places)
+        at = np.repeat(places, np.diff(firsts, append=len(vector)))
+        names, when = presented.names[at], trainer.time + (at - start) + 1
+        diagonal = self.kernel.diagonal(presented.squares[at])
+        self.limits.check(found.norm2, diagonal, names, trainer.n_mistakes)
+        trainer.write(Mistakes(slots, firsts, names, vector, coefficients, when, found.score, found.norm2))
+        trainer.norm2[vector] = found.norm2  # of several of a vector the last
+        self.support.append(RowStore(rows), np.arange(rows.shape[0]))
+        return len(at) > 0
 
     # -- an interval ------------------------------------------------------------------------------------------------
 
-    def _walk(self, pool: Pool, n_places: int) -> Tentative | None:
-        """Walk the pool of an interval of so many places; return its mistakes."""
-        begun = time.perf_counter()
-        found = pool.walked(self.trainer.norm2.copy(), self.support.n)
-        self.account.intervals += 1
-        self.account.candidates += pool.n
-        self._n_candidates, self._walk_seconds = pool.n, time.perf_counter() - begun
-        self._rate = max(1, 0 if found is None else len(found.firsts)) / n_places
-        self.account.walk_seconds += self._walk_seconds
-        return found
-
-    def _confirm(self, mistakes: Tentative, start: int) -> int:
-        """Write down mistakes that stand; return how many."""
-        trainer, n = self.trainer, len(mistakes.places)
-        if not n:
-            return 0
-        names = self.presented.names(mistakes.places)
-        self.limits.check(mistakes.norm2, mistakes.diagonal, names, trainer.n_mistakes)
-        when = trainer.time + (mistakes.places - start) + 1
-        columns = names, mistakes.vector, mistakes.coefficients, when, mistakes.score, mistakes.norm2
-        trainer.write(Mistakes(mistakes.slots, mistakes.firsts, *columns))
-        trainer.norm2[mistakes.vector] = mistakes.norm2  # of several of a vector the last
-        self.support.append(RowStore(mistakes.rows), np.arange(mistakes.rows.shape[0]))
-        self._event_places.append(mistakes.places[mistakes.firsts])
-        return n
-
-    # -- how far to look --------------------------------------------------------------------------------------------
-
-    def _adapt(self, agreed: bool) -> None:
-        """Choose the candidates of the next interval: as many as make the walk take as long as a message does."""
+    def _adapt(self, pool: Pool, found: Found | None, start: int, agreed: bool) -> None:
+        """Choose the reach and the length of the next interval by those of this one."""
+        self._rate = max(1, 0 if found is None else len(found.events.places)) / (pool.stop - start)
         self.nearby *= LESS_NEARBY if agreed else MORE_NEARBY
-        if not agreed:
-            return
-        more = self._walk_seconds < self._latency
-        self.wanted = int(np.clip(self.wanted * (1.25 if more else 0.8), self.fewest, self.most))
-        longer = self.size * self.wanted / max(1, self._n_candidates)
+        longer = self.size * self.wanted / max(1, len(pool.places))
         self.size = int(np.clip(longer, max(1, self.size // 2), 2 * self.size))
+
+    def _walked(self, pool: Pool) -> Found | None:
+        """Walk the candidates of an interval in order; return their mistakes."""
+        presented, n, n_vectors = self.presented, len(pool.places), len(pool.F)
+        codes, squares = presented.codes[pool.places], presented.squares[pool.places]
+        diagonal, margin = self.kernel.diagonal(squares), np.asarray(self.trainer.margin, dtype=np.float64)
+        threshold = (margin[codes] if margin.ndim else margin) * diagonal
+        wrong = np.empty(n, dtype=np.int64)
+        if not _loops.find_mistakes(pool.F, codes, threshold, 0, n, wrong):
+            return None
+        weights = np.empty(0) if presented.weights is None else presented.weights[pool.places]
+        at, vector = np.empty(n * n_vectors, dtype=np.int64), np.empty(n * n_vectors, dtype=np.int32)
+        score, norms = np.empty(n * n_vectors), np.empty(n * n_vectors)
+        norm2 = self.trainer.norm2.copy()
+        with team(self.n_threads) as threads:
+            values = _Values(self.kernel, self.products, pool.rows, squares, threads)
+            F = np.zeros((n_vectors, values.width))
+            F[:, :n] = pool.F
+            r = k = 0
+            while r < n:
+                r, k = _loops.walk(
+                    F, codes, threshold, diagonal, weights, r, n, values.row_of, values.K, norm2, k,
+                    at, vector, score, norms,
+                )  # fmt: skip
+                if r < n:
+                    values.fetch(wrong[: _loops.find_mistakes(F, codes, threshold, r, n, wrong)])
+        at, vector = at[:k], vector[:k]
+        signs = np.where(codes[at] == vector, 1.0, -1.0)
+        coefficients: Array = signs * weights[at] if len(weights) else signs.astype(np.int8)
+        firsts = np.flatnonzero(np.diff(at, prepend=-1))
+        of_events = at[firsts]
+        fresh = pool.slots[of_events] < 0
+        slots = np.where(fresh, self.support.n + np.cumsum(fresh) - 1, pool.slots[of_events])
+        new = pool.rows[of_events[fresh]]
+        events = NewEvents(slots, firsts, vector, coefficients, pool.places[of_events], new)
+        return Found(events, score[:k], norms[:k])
+
+
+class _Values:
+    """Kernel values of candidates with all of them, made when the walk comes to one that is wrong."""
+
+    def __init__(self, kernel: Kernel, products: Products, rows: Rows, squares: Floats, threads: Team) -> None:
+        n, terms = len(squares), kernel.terms(squares)
+        self.products, self.rows, self.terms, self.threads = products, rows, terms, threads
+        self.width = padded(n)
+        own = np.zeros((kernel.n_terms, self.width))
+        own[:, :n] = terms
+        nothing = DotCache(1, self.width, products.dtype, 0)
+        self._block = KernelBlock(kernel, products, rows, np.arange(n), own, nothing)
+        threads.over(self.width, self._block.prepare)
+        self.row_of, self.n = np.full(self.width, -1, dtype=np.int64), 0
+        self.K = self._room_for(4 * VALUES_AT_ONCE)
+
+    def fetch(self, wrong: Index) -> None:
+        """Make the values of some candidates with those from the first of them on, as far as they are not there."""
+        wanted = wrong[self.row_of[wrong] < 0][:VALUES_AT_ONCE]
+        store, every = self.products.pack(self.rows, wanted), np.arange(len(wanted))
+        terms = np.ascontiguousarray(self.terms[:, wanted])
+        low = int(wrong[0]) // BLOCK_MULTIPLE * BLOCK_MULTIPLE
+        if self.n + len(wanted) > len(self.K):
+            self._make_room(int(wrong[0]), len(wanted))
+        K = self.K[self.n : self.n + len(wanted)]
+        K[:, :low] = 0.0
+
+        def work(start: int, stop: int) -> None:
+            start, stop = low + start, low + stop
+            values, _ = self._block.values(store, every, terms, start, stop, 0)
+            _loops.kernel_rows(values, start, stop, np.empty(self.width), K)
+
+        n_columns = self.width - low
+        self.threads.over(n_columns, work, worth_it=len(wanted) * n_columns > WORTH_A_THREAD)
+        self.row_of[wanted] = self.n + every
+        self.n += len(wanted)
+
+    def _make_room(self, start: int, n: int) -> None:
+        """Make room for the values of n more candidates, and keep those from the number ``start`` on."""
+        kept = start + np.flatnonzero(self.row_of[start:] >= 0)
+        values, self.n = self.K[self.row_of[kept]], len(kept)
+        if 2 * (self.n + n) > len(self.K):
+            self.K = self._room_for(2 * len(self.K))
+        self.K[: self.n] = values
+        self.row_of[:start], self.row_of[kept] = -1, np.arange(self.n)
+
+    def _room_for(self, n: int) -> Floats:
+        """Return room for the values of n candidates, in memory that other intervals have used."""
+        room = scratch("candidates", -(-n * self.width // _STRIDE), _STRIDE, np.float64)
+        return room.reshape(-1)[: n * self.width].reshape(n, self.width)
+
+
+def _size_of(message: tuple[object, ...] | None) -> int:
+    """Return the bytes of the arrays in a message."""
+    return sum(n_bytes(part) for part in message or () if isinstance(part, np.ndarray) or sp.issparse(part))

@@ -6,22 +6,24 @@ bring back a lost actor, but the state of a shard follows from its rows and the 
 
 from __future__ import annotations
 
+import threading
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from votron._util.types import Array, Client, Floats, Index
-from votron.cluster.actor import Segment, WorkerShard, part_of
-from votron.cluster.client import odd_versions
-from votron.cluster.messages import NewEvents, Numbers, Reply, Step
-from votron.cluster.pool import Presented
+from votron._util.resources import n_bytes, parse_memory_limit
+from votron._util.types import Array, Floats, Index, Rows
+from votron.cluster.client import LOST_AGAIN, odd_versions
+from votron.cluster.shard import NewEvents, Numbers, Part, Reply, Shard, Step
+from votron.cluster.walk import Presented
 from votron.errors import VotronError
 
 if TYPE_CHECKING:
-    from distributed import Future
+    from votron.cluster.rows import SpreadRows
 
 LOOK_EVERY = 1.0
 """Seconds after which to look who has joined or gone."""
@@ -30,31 +32,68 @@ _MOST_LOSSES = 20
 """The most times that workers may be lost during one step."""
 
 
-class Source(Protocol):
-    """The owner of the chunks."""
+class Segment(NamedTuple):
+    """Rows ``low`` to ``high`` - 1 of a chunk, and their places."""
 
-    def futures(self, numbers: Sequence[int]) -> list[Future]:
-        """Return futures of the chunks with these numbers, which are computed if need be."""
+    chunk: int
+    low: int
+    high: int
+    places: Index
 
-    def release(self) -> None:
-        """Need them no more for now."""
+    @property
+    def n_rows(self) -> int:
+        return self.high - self.low
+
+
+def part_of(rows: Rows, numbers: Numbers, segment: Segment, codes: Array, squares: Floats) -> Part:
+    """Return a segment of a chunk with what is known of its rows, or refuse rows whose x·x has changed."""
+    rows, mine = rows[segment.low : segment.high], segment.places >= 0
+    if not np.array_equal(numbers.products.squares(rows)[mine], squares[mine]):
+        raise VotronError(
+            f"Chunk {segment.chunk} of X has other rows than when it was first read: "
+            "the chunks must give the same rows each time they are computed."
+        )
+    numbers.kernel.check(rows)
+    return Part(rows, segment.places, codes, squares)
+
+
+class WorkerShard(Shard):
+    """A shard that knows how much memory its worker has, and works ahead between messages."""
+
+    def __init__(self, numbers: Numbers, parts: list[Part], memory_limit: int | str) -> None:
+        from distributed import get_worker
+
+        worker, used = get_worker(), sum(n_bytes(part.rows) for part in parts)
+        memory = parse_memory_limit(memory_limit, data_bytes=used)
+        if isinstance(memory_limit, str) and worker.memory_manager.memory_limit:
+            memory = min(memory, worker.memory_manager.memory_limit // 4)
+        super().__init__(numbers, parts, max(0, memory - used), worker.state.nthreads)
+        self._pool, self._message = ThreadPoolExecutor(1), threading.Event()
+        self._preparing: Future[None] | None = None
+
+    def step(self, step: Step) -> Reply:
+        """Do as a shard does, and work ahead until the next message."""
+        if self._preparing is not None:
+            self._message.set()
+            self._preparing.result()
+        reply = super().step(step)
+        self._message.clear()
+        self._preparing = self._pool.submit(self.prepare, self._message.is_set)
+        return reply
 
 
 class _Placed:
     """A shard on a worker: the future that keeps it, its actor, and its segments."""
 
-    def __init__(self, future: Future, segments: list[Segment]) -> None:
+    def __init__(self, future: Any, segments: list[Segment]) -> None:
         self.future, self.segments, self.actor = future, segments, future.result()
         self.address = str(self.actor._address)
+        self.n_rows = sum(segment.n_rows for segment in segments)
 
     @property
     def is_known(self) -> bool:
         """Whether Dask has not reported its loss."""
         return self.future.status in ("finished", "pending")
-
-    @property
-    def n_rows(self) -> int:
-        return sum(segment.n_rows for segment in self.segments)
 
 
 class WorkerShards:
@@ -62,18 +101,14 @@ class WorkerShards:
 
     def __init__(
         self,
-        client: Client,
-        source: Source,
+        rows: SpreadRows,
         segments: list[Segment],
         presented: Presented,
         numbers: Numbers,
         memory_limit: int | str = "auto",
     ) -> None:
-        self.client, self.source, self.presented = client, source, presented
+        self.client, self.rows, self.presented = rows.client, rows, presented
         self.numbers, self.memory_limit = numbers, memory_limit
-        n_rows = max((segment.start + segment.n_rows for segment in segments), default=0)
-        self._places = np.full(n_rows, -1, dtype=np.int64)
-        self._places[presented.order] = np.arange(len(presented.order))
         self._unplaced, self.placed = segments, list[_Placed]()
         self._known, self._unsuited = set[str](), set[str]()
         self._looked = time.monotonic()
@@ -83,17 +118,14 @@ class WorkerShards:
         """Send a step to all shards, and make those again that are lost."""
         replies: dict[_Placed, Reply] = {}
         for _ in range(_MOST_LOSSES):
-            fresh = self._make_shards()
-            if fresh:
+            if self._unplaced:
+                fresh = self._make_shards()
                 self.placed += fresh
                 self._ask(fresh, "replay", log())
             replies |= self._ask([shard for shard in self.placed if shard not in replies], "step", step)
             if not self._unplaced:
                 return [replies[shard] for shard in self.placed]
-        raise VotronError(
-            "Workers of the Dask cluster were lost time and again: give them more memory, or make the chunks of X "
-            "smaller, and train again."
-        )
+        raise VotronError(LOST_AGAIN)
 
     def settle(self) -> None:
         """Take rows from crowded workers for those that have none."""
@@ -101,26 +133,16 @@ class WorkerShards:
             return
         for _ in set(self._workers()) - {shard.address for shard in self.placed}:
             at = [shard.address for shard in self.placed]
-            crowded = max(self.placed, key=lambda shard: (at.count(shard.address), shard.n_rows))
-            if at.count(crowded.address) == 1 and len(crowded.segments) < 2:
+            crowded = max(self.placed, key=lambda shard: (at.count(shard.address), shard.n_rows), default=None)
+            if crowded is None or (at.count(crowded.address) == 1 and len(crowded.segments) < 2):
                 return
             self._forget(crowded)
             self.n_moved += 1
-            if not self.placed:
-                return
-
-    def close(self) -> None:
-        """Let the workers forget their shards."""
-        self.placed = []
 
     def _ask(self, shards: Sequence[_Placed], method: str, argument: object) -> dict[_Placed, Any]:
         """Return the answers of shards; those that are lost have none, and their rows are to be placed again."""
-        answers, lost, calls = dict[_Placed, Any](), list[_Placed](), list[tuple[_Placed, Any]]()
-        for shard in shards:
-            if shard.is_known:
-                calls.append((shard, getattr(shard.actor, method)(argument)))
-            else:
-                lost.append(shard)
+        answers, lost = dict[_Placed, Any](), [shard for shard in shards if not shard.is_known]
+        calls = [(shard, getattr(shard.actor, method)(argument)) for shard in shards if shard not in lost]
         for shard, call in calls:
             try:
                 answers[shard] = self._answer(shard, call)
@@ -149,74 +171,61 @@ class WorkerShards:
         """Return the workers that are there; warn of those with other versions, which are left out."""
         self._looked = time.monotonic()
         there = set(self.client.nthreads())
-        if there - self._known:
-            odd = odd_versions(self.client)
-            for address in sorted(there - self._known):
-                if address in odd:
-                    self._unsuited.add(address)
-                    warnings.warn(f"A worker gets no rows: {odd[address]}", UserWarning, stacklevel=2)
-            self._known |= there
+        fresh, self._known = there - self._known, self._known | there
+        for address, problem in odd_versions(self.client).items() if fresh else ():
+            if address in fresh:
+                self._unsuited.add(address)
+                warnings.warn(f"A worker gets no rows: {problem}", UserWarning, stacklevel=2)
         return sorted(there - self._unsuited)
 
     # -- making shards ----------------------------------------------------------------------------------------------
 
     def _make_shards(self) -> list[_Placed]:
         """Make shards of the rows that have none, where the fewest rows are."""
-        if not self._unplaced:
-            return []
         while not (workers := self._workers()):
             self._wait_for_workers()
         made = []
-        for address, segments in self._shares(workers).items():
+        for address, held in self._shares(workers).items():
             where = {"workers": [address], "allow_other_workers": True, "pure": False}
-            parts = [
-                self.client.submit(part_of, chunk, self.numbers, segment, *self._of(segment), **where)
-                for chunk, segment in zip(self._chunks_of(segments), segments, strict=True)
-            ]
+            parts = []
+            for segment, chunk in held:
+                known = self.presented.codes[segment.places], self.presented.squares[segment.places]
+                parts.append(self.client.submit(part_of, chunk, self.numbers, segment, *known, **where))
             shard = self.client.submit(WorkerShard, self.numbers, parts, self.memory_limit, actor=True, **where)
-            made.append((shard, parts, segments))
+            made.append((shard, [segment for segment, _ in held]))
         self._unplaced, found = [], []
-        for shard, _, segments in made:
+        for shard, segments in made:
             try:
                 found.append(_Placed(shard, segments))
             except RuntimeError as error:
                 if "Actor was lost" not in str(error):
                     raise
                 self._unplaced = self._unplaced + segments
-        self.source.release()
+        self.rows.release()
         return found
 
     def _wait_for_workers(self) -> None:
-        n = len(self.client.nthreads())
         try:
-            self.client.wait_for_workers(n + 1, timeout=WAIT_FOR_WORKERS)
+            self.client.wait_for_workers(len(self.client.nthreads()) + 1, timeout=WAIT_FOR_WORKERS)
         except TimeoutError:
             raise VotronError(
                 f"The Dask cluster has had no worker for {WAIT_FOR_WORKERS}: start some, and train again."
             ) from None
 
-    def _chunks_of(self, segments: Sequence[Segment]) -> list[Future]:
-        return self.source.futures([segment.chunk for segment in segments])
-
-    def _shares(self, workers: list[str]) -> dict[str, list[Segment]]:
-        """Return which rows go where: each to the worker that has it already, unless that has its share."""
+    def _shares(self, workers: list[str]) -> dict[str, list[tuple[Segment, Any]]]:
+        """Return which segments go where, with their chunks: each to a worker that has it, if that lacks rows."""
         load = dict.fromkeys(workers, 0)
         for shard in self.placed:
             load[shard.address] = load.get(shard.address, 0) + shard.n_rows
-        share = (sum(load.values()) + sum(segment.n_rows for segment in self._unplaced)) / len(workers)
-        segments = sorted(self._unplaced, key=lambda segment: segment.start)
-        chunks = self._chunks_of(segments)
+        segments = sorted(self._unplaced, key=lambda segment: (segment.chunk, segment.low))
+        share = (sum(load.values()) + sum(segment.n_rows for segment in segments)) / len(workers)
+        chunks = self.rows.futures([segment.chunk for segment in segments])
         homes = self.client.who_has(chunks)
-        found: dict[str, list[Segment]] = {}
+        found: dict[str, list[tuple[Segment, Any]]] = {}
         for chunk, segment in zip(chunks, segments, strict=True):
             near = [address for address in homes.get(chunk.key, ()) if address in workers]
             near = [address for address in near if load[address] + segment.n_rows / 2 <= share]
             home = min(near or workers, key=lambda address: (load[address], address))
-            found.setdefault(home, []).append(segment)
+            found.setdefault(home, []).append((segment, chunk))
             load[home] += segment.n_rows
         return found
-
-    def _of(self, segment: Segment) -> tuple[Index, Array, Floats]:
-        """Return the places and codes of a segment's rows, and x·x."""
-        rows = slice(segment.start, segment.start + segment.n_rows)
-        return self._places[rows], self.presented.codes[rows].astype(np.int32), self.presented.squares[rows]

@@ -5,8 +5,7 @@ from __future__ import annotations
 from votron.data.examples import Examples
 from votron.data.facts import describe_examples, scan_stream
 from votron.data.files import open_batches, read_examples, write_examples
-from votron.data.formats.idx import load_mnist_folder, read_idx
-from votron.data.formats.image_sets import ImageSet, load_image_set
+from votron.data.formats.idx import ImageSet, load_image_set
 from votron.data.options import ReadOptions
 
 __all__ = [
@@ -15,10 +14,8 @@ __all__ = [
     "ReadOptions",
     "describe_examples",
     "load_image_set",
-    "load_mnist_folder",
     "open_batches",
     "read_examples",
-    "read_idx",
     "scan_stream",
     "write_examples",
 ]

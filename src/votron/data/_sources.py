@@ -80,10 +80,10 @@ class Source:
 
     def read(self) -> bytes:
         """Return all of its bytes, expanded up to the limit."""
-        if self.plain_path is not None:
-            return self.plain_path.read_bytes()
         chunks, n = [], 0
-        with self.open() as file:
+        with source_errors(self), self.open() as file:
+            if self.compression is None:
+                return file.read()
             while chunk := file.read(_HEAD):
                 chunks.append(chunk)
                 n += len(chunk)

@@ -80,7 +80,7 @@ def read_examples(path: str | os.PathLike[str], **options: Any) -> Examples:
 def open_batches(path: str | os.PathLike[str], **options: Any) -> ExampleBatches:
     r"""Open data to read them a batch at a time.
 
-    CSV and TSV, JSON Lines, svmlight and IDX are read in bounded memory; ``.npy``, Parquet and Arrow as well, unless
+    CSV and TSV, JSON Lines and svmlight are read in bounded memory; ``.npy``, Parquet and Arrow as well, unless
     they are compressed. Everything else is read as a whole and then cut into batches.
 
     Parameters

@@ -93,7 +93,7 @@ def _typed_as(kept: Rows, rows: Rows) -> Rows:
 def predictor_name(model: VotedPerceptronClassifier) -> str:
     n_epochs = model.record_.n_steps / model.record_.n_examples
     training = f"{n_epochs:g} epochs" if model.history_.rows_repeated else "one epoch"
-    return RULES[model._predicting_rule()].predictor(training, bool(model.normalize_vectors))
+    return RULES[model.rule_].predictor(training, bool(model.normalize_vectors))
 
 
 def recorded_margins(model: VotedPerceptronClassifier, X: RowsLike, y: Labels, vector: str) -> Margins:
@@ -122,7 +122,7 @@ def recorded_evidence(model: VotedPerceptronClassifier, X: RowsLike, y: Labels, 
         predictor=predictor_name(model),
         switches=_SWITCHES,
     )
-    rule, chosen = model._predicting_rule(), _chosen_by_held_out(model)
+    rule, chosen = model.rule_, _chosen_by_held_out(model)
     by_support = not (chosen[0] or RULES[rule].needs_held_out)
     return evidence_of_record(
         trained,
@@ -149,7 +149,7 @@ def recorded_errors(model: VotedPerceptronClassifier, X: RowsLike, y: Labels) ->
     rows, codes = model._labelled(X, y)
     signs = model._signs(codes)
     record, unit = model.record_, bool(model.normalize_vectors)
-    own = model._predicting_rule(), unit
+    own = model.rule_, unit
     choices = list(dict.fromkeys([("vote", unit), ("random", unit), ("last", unit), ("average", False), own]))
     times = [min(record.n_examples, record.n_steps), record.n_steps]
     first, end = model._vectors.staged(rows, times, choices, n_threads=model._n_threads)

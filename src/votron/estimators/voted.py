@@ -48,12 +48,13 @@ from votron.estimators._training import EarlyStop, Watch
 from votron.estimators.base import SupportVectorMixin
 from votron.kernels.base import Kernel, is_precomputed
 from votron.record import MistakeRecord
-from votron.rules import RULES, Vectors
+from votron.rules import RULES, Vectors, forms
+from votron.rules.held_out import HeldOutRows, codes_of, counted, first_best, moments_within, validation_table
+from votron.rules.scan import Choice
 from votron.rules.vectors import choices_of, moments_of
 
 if TYPE_CHECKING:
     from votron.explanations import Suspects
-    from votron.rules.forms import Form
     from votron.theory.evidence import Evidence, Measured
     from votron.theory.geometry import Comparators, Margins
 
@@ -99,7 +100,7 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
     coef0 : float, default=1.0
         Constant of the polynomial and of the Gaussian kernel, which gives vectors a threshold.
     normalize_kernel : bool, default=False
-        Use K(x, z) / √(K(x, x) K(z, z)). With "precomputed" scores lack the factor 1 / √K(x, x); labels are the same.
+        Use K(x, z) / √(K(x, x) K(z, z)).
     epochs : float or None, default=10
         Passes through the data; a fraction stops within a pass. Training ends early when a pass makes no mistake, and
         the rules count the remaining steps as if it had not. None trains until then, for 1000 passes at most.
@@ -118,9 +119,8 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
     random_state : int, RandomState instance or None, default=None
         For the shuffle, the held-out part and the random rule.
     memory_limit : int or str, default="auto"
-        Memory that training may use beside the data: bytes, or "2GB"; more keeps more dot products for later passes.
-        "auto" is a quarter of what is free, and at most the larger of 16 times the size of the data and 1 GiB. The
-        result does not depend on it.
+        Memory that training may use beside the data, in bytes or as "2GB". "auto" is a quarter of what is free, and at
+        most the larger of 16 times the size of the data and 1 GiB. The result does not depend on it.
     n_jobs : int or None, default=None
         Threads. None: as many as this process may use. The result does not depend on it.
     verbose : int, default=0
@@ -131,7 +131,7 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
     early_stopping : bool, default=False
         In `fit`, set ``validation_fraction`` of the data aside, end training after three passes in a row without a
         better prediction of it, and keep the record up to the best moment, four to a pass. With ``rule="auto"`` moment
-        and rule are chosen together. The rows set aside are not learnt afterwards.
+        and rule are chosen together.
 
     Attributes
     ----------
@@ -143,10 +143,8 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
         Those examples. Without columns for precomputed kernels.
     dual_coef_ : array of shape (n_vectors, n_support)
         The final vectors, as coefficients of the support vectors. Two classes have one vector, for the second of them.
-    n_support_ : int array of shape (n_vectors,)
-        Examples on which each vector made a mistake.
-    n_mistakes_ : int array of shape (n_vectors,)
-        Mistakes of each vector.
+    n_support_, n_mistakes_ : int arrays of shape (n_vectors,)
+        Examples on which each vector made a mistake, and its mistakes.
     n_epochs_ : float
         Passes that were run; calls of `partial_fit` count as one each.
     converged_ : bool
@@ -164,17 +162,14 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
         After training on Dask collections: where time and bytes went.
     history_ : TrainingHistory
         How the model came about: data, order of presentation, passes and choices.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : array of str
-        Names of the features, where the data have names.
+    n_features_in_, feature_names_in_ : int and array of str
+        Number of features, and their names where the data have names.
 
     Notes
     -----
     With weights, by ``sample_weight`` or ``class_weight``, a mistake adds weight times the example; a vector still has
-    a vote for each example that it survives. Rows of weight 0 are left out, as if they had not been given. `fit`
-    divides the others by their mean; `partial_fit` takes them as they are. A weight of 2 is not the row twice, which
-    would be presented twice.
+    a vote for each example that it survives. `fit` divides weights by their mean; `partial_fit` takes them as they are.
+    A weight of 2 is not the row twice, which would be presented twice.
 
     A mistake is y · score ≤ 0 and a score of 0 predicts the second class; `votron.record` states all conventions.
     Ctrl-C during `fit` raises KeyboardInterrupt, but leaves a fitted model of what was learnt until then; a second one
@@ -191,16 +186,6 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
     >>> average = model.with_rule("average")  # the same training, another rule
     >>> average.predict(X[[0, 60, 120]])
     array([0, 1, 2])
-
-    Weights, or a margin for the rare class, find more of it:
-
-    >>> rare = y == 1
-    >>> few = np.flatnonzero(~rare | (np.arange(150) % 10 == 0))
-    >>> plain = VotedPerceptronClassifier(random_state=0)
-    >>> weighted = VotedPerceptronClassifier(class_weight="balanced", random_state=0)
-    >>> uneven = VotedPerceptronClassifier(margin={True: 1.0}, random_state=0)
-    >>> [int(m.fit(X[few], rare[few]).predict(X[rare]).sum()) for m in (plain, weighted, uneven)]
-    [1, 42, 23]
     """
 
     _takes_collections = True
@@ -272,23 +257,27 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
             self.kernel_ = self._suited_kernel(data.rows)
             rng = check_random_state(self.random_state)
             learnable = training.learnable_rows(data.rows, self.kernel_)
-            hold_out = self.early_stopping or needs_held_out(self.rule)
-            order, held_out = training.presentation(self, learnable, data, rng, hold_out=bool(hold_out))
+            hold_out = bool(self.early_stopping or needs_held_out(self.rule))
+            order, held_out = training.presentation(self, learnable, data, rng, hold_out=hold_out)
             n_steps, seed = training.n_steps_of(self, len(order)), _new_seed(rng)
-            trainer = self._new_trainer(data.rows, n_steps, weighted=data.weights is not None)
+            trainer, rule = self._new_trainer(data.rows, n_steps, weighted=data.weights is not None), None
             if self.early_stopping:
                 run, record, rule = self._train_until_best(trainer, data, order, held_out, n_steps, seed)
             else:
-                run, record, rule = self._train_to_the_end(trainer, data, order, n_steps)
+                run = self._train(trainer, data, order, n_steps)
+                record = trainer.record(len(order), run.steps if self.epochs is None or run.interrupted else n_steps)
             rows = trainer.support_rows[: len(record.support)]
             self._keep(Vectors(data.as_given(record), self.kernel_, rows, seed))
             presented = min(run.steps, record.n_steps)
             history = training.history_of_fit(self, data, order, held_out, run)
             self._set_history(replace(history, rows_repeated=presented > len(order), chosen_rule=rule))
             at = second_half(order, presented, data.rows)
-            self._sample, self._slopes = self._sample_of(data, order, at, 0, grouped=not self.shuffle) or None, {}
+            self._take_sample(self._sample_of(data, order, at, 0, grouped=not self.shuffle))
             if len(held_out):
-                self._ask_held_out(*data.held_out(held_out, self.kernel_))
+                unseen, codes, weights = data.held_out(held_out, self.kernel_)
+                if rule is None:
+                    self._choose(unseen, codes, weights)
+                self._take_held_out(unseen, codes, self.record_.n_steps)
             self._name_rows_as(X, y)
         training.tell_of_end(self, run, _REMEDY)
         return self
@@ -301,8 +290,7 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
 
         One call after another gives exactly the record of one unshuffled pass over all of the data (up to rounding, if
         the arithmetic that suits float32 data differs from batch to batch). A call costs time in the number of support
-        vectors, so give rows in batches where you can. The rule "holdout" then needs data of its own, given to
-        `with_rule`.
+        vectors, so give rows in batches where you can.
 
         Parameters
         ----------
@@ -317,7 +305,7 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
 
         Returns
         -------
-        VotedPerceptronClassifier
+        self
             The model.
         """
         with training.unchanged_on_error(self):
@@ -352,30 +340,24 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
         some = examples_of(rows)
         return kernel.suited_to(some) if first else self.kernel_.still_suited_to(some)
 
-    def _new_trainer(
-        self, rows: Rows | SpreadRows, n_steps: int, weighted: bool = False
-    ) -> DualTrainer | LinearTrainer:
+    def _new_trainer(self, rows: Rows | SpreadRows, n_steps: int, *, weighted: bool) -> DualTrainer | LinearTrainer:
         """Return the engine that is fastest on these data; the record is the same. The linear one knows no weights."""
         # early stopping asks for the record on the way, which the linear engine has at the end only
         exact = not (self.early_stopping or self._largest_margin or weighted or isinstance(rows, SpreadRows))
         linear = exact and self.kernel_.affine() is not None
         if linear and LinearTrainer.suits(self.kernel_, rows, self._n_vectors, n_steps):
             return LinearTrainer(self.kernel_, self._n_vectors)
-        return DualTrainer(self.kernel_, self._n_vectors, self._margins)
-
-    @property
-    def _margins(self) -> float | Floats:
-        return margins_of(self) if isinstance(self.margin, dict) else float(self.margin)
+        return DualTrainer(self.kernel_, self._n_vectors, margins_of(self))
 
     @property
     def _largest_margin(self) -> float:
-        return float(np.max(self._margins))
+        return float(np.max(margins_of(self)))
 
     def _resumed(self, rows: Rows | SpreadRows) -> DualTrainer:
         """Return a trainer that stands where the record ends, if there is one."""
         if hasattr(self, "record_"):
-            return DualTrainer.resume(self.kernel_, self._margins, self.record_, self.support_vectors_)
-        trainer = DualTrainer(self.kernel_, self._n_vectors, self._margins)
+            return DualTrainer.resume(self.kernel_, margins_of(self), self.record_, self.support_vectors_)
+        trainer = DualTrainer(self.kernel_, self._n_vectors, margins_of(self))
         trainer.support_rows = examples_of(rows)[:0]
         return trainer
 
@@ -392,32 +374,24 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
         if not n_steps:
             return TrainingRun(0, False, False)
         rows = data.rows
-        run: Callable[..., TrainingRun] = partial(trainer.run, n_threads=self._n_threads)
+        options: Params = {"n_threads": self._n_threads}
+        run: Callable[..., TrainingRun] = trainer.run
         if isinstance(trainer, DualTrainer):
-            options: Params = {"ids": ids, "weights": data.weights}
+            options |= {"ids": ids, "weights": data.weights}
             if isinstance(rows, SpreadRows):
-                limits = {"memory_limit": self.memory_limit, "n_threads": self._n_threads}
-                run = rows.runner(trainer, **options, **limits)
+                run, options = rows.runner(trainer, **options, memory_limit=self.memory_limit), {}
             else:
                 again = n_steps > len(order) or trainer.n_events > trainer.n_support
-                memory = parse_memory_limit(self.memory_limit, data_bytes=n_bytes(rows)) if again else 0
-                run = partial(run, **options, memory=memory)
+                options["memory"] = parse_memory_limit(self.memory_limit, data_bytes=n_bytes(rows)) if again else 0
 
         def train(watch: Watch) -> TrainingRun:
             watch.early_stop = stop
-            return run(rows, data.codes, order, n_steps, watcher=watch)
+            return run(rows, data.codes, order, n_steps, watcher=watch, **options)
 
         done = training.in_epochs(self, n_steps, train)
         if isinstance(rows, SpreadRows):
             self.cluster_account_ = rows.account
         return done
-
-    def _train_to_the_end(
-        self, trainer: DualTrainer | LinearTrainer, data: TrainingData, order: Index, n_steps: int
-    ) -> tuple[TrainingRun, MistakeRecord, None]:
-        run = self._train(trainer, data, order, n_steps)
-        length = run.steps if self.epochs is None or run.interrupted else n_steps
-        return run, trainer.record(len(order), length), None
 
     def _train_until_best(
         self,
@@ -429,8 +403,6 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
         seed: int,
     ) -> tuple[TrainingRun, MistakeRecord, str | None]:
         """Run the engine; return what happened, the record until held-out rows were predicted best, and the rule."""
-        from votron.rules.held_out import HeldOutRows, validation_table
-
         n, looks_for_itself = len(order), self.rule != "auto" and RULES[self.rule].needs_held_out
         unseen = HeldOutRows(
             self.kernel_,
@@ -462,38 +434,27 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
         self.n_support_ = np.bincount(used // (len(record.support) + 1), minlength=record.n_vectors)
         self.n_mistakes_ = record.n_mistakes
 
-    def _ask_held_out(self, rows: Rows, codes: Index, weights: Floats | None) -> None:
-        """Choose the rule that "auto" stands for, unless early stopping has, or the vectors of "holdout"; calibrate."""
-        if self.rule != "auto":
-            if RULES[self.rule].needs_held_out:
-                self._set_holdout(rows, codes)
-        elif not self.early_stopping:
-            self._choose_rule(rows, codes, weights)
-        self._take_held_out(rows, codes, self.record_.n_steps)
-
-    def _choose_rule(self, rows: Rows, codes: Index, weights: Floats | None = None) -> None:
-        """Choose what "auto" stands for, by held-out rows at the end of training."""
-        chosen = self._best_by(rows, codes, [self.record_.n_steps], "auto", weights)[1]
-        self.history_ = replace(self.history_, chosen_rule=chosen)
-
-    def _choices(self, rule: str) -> list[tuple[str, bool]]:
+    def _choices(self, rule: str) -> list[Choice]:
         return [(name, bool(self.normalize_vectors)) for name in (self.AUTO_RULES if rule == "auto" else (rule,))]
+
+    def _choose(self, rows: Rows, codes: Index, weights: Floats | None = None) -> None:
+        """Choose by held-out rows the rule that "auto" stands for, or the vectors of "holdout"."""
+        if self.rule == "auto":
+            chosen = self._best_by(rows, codes, [self.record_.n_steps], "auto", weights)[1]
+            self.history_ = replace(self.history_, chosen_rule=chosen)
+        elif RULES[self.rule].needs_held_out:
+            curve = self._vectors.holdout_curve(rows, codes, n_threads=self._n_threads)
+            self._vectors = replace(self._vectors, holdout=curve)
 
     def _best_by(
         self, rows: Rows, codes: Index, times: list[int], rule: str, weights: Floats | None = None
     ) -> tuple[int, str]:
         """Return of some moments and rules the best by held-out rows, from one scan over the record."""
-        from votron.rules.held_out import codes_of, counted, first_best
-
         choices, right = self._choices(rule), []
         for stage in self._vectors.staged(rows, times, choices, n_threads=self._n_threads):
             right.append([counted(codes_of(stage.scores[choice]) == codes, weights) for choice in choices])
         i, j = first_best(right)
         return times[i], choices[j][0]
-
-    def _set_holdout(self, rows: Rows, codes: Index) -> None:
-        curve = self._vectors.holdout_curve(rows, codes, n_threads=self._n_threads)
-        self._vectors = replace(self._vectors, holdout=curve)
 
     def _sample_of(self, data: TrainingData, order: Index, at: Index, first: int, *, grouped: bool) -> Sample:
         """Return rows presented at some steps, when ``first`` steps were over before; ``grouped`` if classes may be."""
@@ -503,7 +464,7 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
         return Sample(rows, labels, first + at, grouped=grouped and come_grouped(data.codes[order]))
 
     def _predictor_key(self) -> str:
-        return _key(self._predicting_rule(), bool(self.normalize_vectors))
+        return _key(*self._choice)
 
     def _predictor_keys(self) -> list[str]:
         names = [name for name, rule in RULES.items() if self._vectors.holdout is not None or not rule.needs_held_out]
@@ -517,6 +478,32 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
         n_threads = self._n_threads
         found = progressive_scores(self._vectors, self._sample, choices.values(), n_threads) if keys else {}
         return {key: slope_of(*found[choice], self._sample.labels) for key, choice in choices.items()}
+
+    @property
+    def dual_coef_(self) -> Floats:
+        """Coefficients of the support vectors, from the record: for many classes they take more room than it does."""
+        return self.record_.dual_coef()
+
+    @property
+    def rule_(self) -> str:
+        """The rule that predicts: ``rule``, or what "auto" has chosen."""
+        if self.rule != "auto":
+            return self.rule
+        if not hasattr(self, "history_") or self.history_.chosen_rule is None:
+            raise NotAvailableError(
+                "The rule 'auto' needs held-out data: fit with rule='auto', or give X_val and y_val to "
+                "with_rule('auto', ...)."
+            )
+        return self.history_.chosen_rule
+
+    @property
+    def _choice(self) -> Choice:
+        """The rule, and whether vectors are normalised."""
+        return self.rule_, bool(self.normalize_vectors)
+
+    def _scores(self, rows: Rows) -> Floats:
+        self._validate_params()
+        return self._vectors.scores(rows, *self._choice, n_threads=self._n_threads)
 
     def agreement(self, X: RowsLike) -> Floats:
         """Return which share of the votes the predicted label has: how much the vectors of training agree on it.
@@ -536,39 +523,11 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
         """
         check_is_fitted(self)
         rows, _ = validated(self, X, kernel=self.kernel_, reset=False)
-        numbers, votes = self._numbers(self._shaped(self._scores(rows))), ("vote", False)
-        [stage] = self._vectors.staged(rows, [self.record_.n_steps], [votes], n_threads=self._n_threads)
-        scores = stage.scores[votes]
-        if scores.shape[1] == 1:
-            return (1 + np.where(numbers == 1, 1, -1) * scores[:, 0]) / 2
-        return (1 + scores[np.arange(len(numbers)), numbers]) / 2
-
-    @property
-    def dual_coef_(self) -> Floats:
-        """Coefficients of the support vectors, from the record: for many classes they take more room than it does."""
-        return self.record_.dual_coef()
-
-    @property
-    def rule_(self) -> str:
-        """The rule that predicts: ``rule``, or what "auto" has chosen."""
-        if self.rule != "auto":
-            return self.rule
-        if not hasattr(self, "history_") or self.history_.chosen_rule is None:
-            raise AttributeError(f"This {type(self).__name__} has chosen no rule: call fit with rule='auto' first.")
-        return self.history_.chosen_rule
-
-    def _predicting_rule(self) -> str:
-        if self.rule == "auto" and self.history_.chosen_rule is None:
-            raise VotronError(
-                "The rule 'auto' needs held-out data: fit with rule='auto', or give X_val and y_val to "
-                "with_rule('auto', ...)."
-            )
-        return self.rule_
-
-    def _scores(self, rows: Rows) -> Floats:
-        self._validate_params()
-        choice = self._predicting_rule(), bool(self.normalize_vectors)
-        return self._vectors.scores(rows, *choice, n_threads=self._n_threads)
+        numbers = self._numbers(self._shaped(self._scores(rows)))
+        votes = self._vectors.scores(rows, "vote", n_threads=self._n_threads)
+        if votes.shape[1] == 1:
+            return (1 + np.where(numbers == 1, 1, -1) * votes[:, 0]) / 2
+        return (1 + votes[np.arange(len(numbers)), numbers]) / 2
 
     def suspects(self, top: int | None = None, *, first: int = 0) -> Suspects:
         """Return the training rows that were mistaken often, by much, and late: their labels may be wrong.
@@ -591,8 +550,6 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
         from votron.explanations.suspicion import suspects_of
 
         check_is_fitted(self)
-        if top is not None and (isinstance(top, bool) or not isinstance(top, int | np.integer) or top < 0):
-            raise VotronError(f"The 'top' must be a number of rows, 0 or more, or None for all. Got {top!r} instead.")
         return suspects_of(self.record_, self.classes_, top, getattr(self, "row_names_", {}), first)
 
     def with_rule(
@@ -643,14 +600,10 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
             )
         if X_val is not None:
             held_out = self._labelled(X_val, y_val)
-            if rule == "auto":
-                other._choose_rule(*held_out)
-            else:
-                other._set_holdout(*held_out)
+            other._choose(*held_out)
+            if rule != "auto":
                 other._take_held_out(*held_out, self.record_.n_steps)
-        elif rule == "auto":
-            other._predicting_rule()  # refuses where none was chosen
-        elif RULES[rule].needs_held_out and self._vectors.holdout is None:
+        elif RULES[other.rule_].needs_held_out and self._vectors.holdout is None:
             raise VotronError(f"The rule {rule!r} needs held-out data: give X_val and y_val, or fit with that rule.")
         return other
 
@@ -672,8 +625,6 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
         VotedPerceptronClassifier
             The copy.
         """
-        from votron.rules.held_out import moments_within
-
         check_is_fitted(self)
         other = copy.copy(self)
         other.rule = self.rule if rule is None else rule
@@ -698,24 +649,6 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
         )
         other._take_held_out(*held_out, record.n_steps)
         return other
-
-    def _explained_form(self) -> Form:
-        from votron.rules.forms import Sequence
-
-        self._validate_params()
-        return Sequence(self._vectors, self._predicting_rule(), bool(self.normalize_vectors))
-
-    def _form(self) -> tuple[Form, tuple[str, ...]]:
-        from votron.rules.forms import form_of_vectors
-
-        self._validate_params()
-        chosen = self._predicting_rule()
-        others = ", ".join(rule for rule in RULES if rule != chosen)
-        return form_of_vectors(self._vectors, chosen, bool(self.normalize_vectors)), (
-            "learning on (partial_fit)",
-            f"the other rules ({others}) and earlier moments of training (staged_decision_function)",
-            "margins and the certificate (votron.certify)",
-        )
 
     def staged_decision_function(
         self,
@@ -760,11 +693,24 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
         rows, _ = validated(self, X, kernel=self.kernel_, reset=False)
         moments = moments_of(self.record_, self.n_epochs_, at)
         times = [round(moment * self.record_.n_examples) for moment in moments]
-        choices = choices_of([(self._predicting_rule(), bool(self.normalize_vectors))] if rules is None else rules)
+        choices = choices_of([self._choice] if rules is None else rules)
         stages = self._vectors.staged(rows, times, list(choices.values()), n_threads=self._n_threads)
         return (
             (moment, {entry: self._shaped(stage.scores[choice]) for entry, choice in choices.items()})
             for moment, stage in zip(moments, stages, strict=True)
+        )
+
+    def _explained_form(self) -> forms.Form:
+        self._validate_params()
+        return forms.Sequence(self._vectors, *self._choice)
+
+    def _form(self) -> tuple[forms.Form, tuple[str, ...]]:
+        self._validate_params()
+        others = ", ".join(rule for rule in RULES if rule != self.rule_)
+        return forms.form_of_vectors(self._vectors, *self._choice), (
+            "learning on (partial_fit)",
+            f"the other rules ({others}) and earlier moments of training (staged_decision_function)",
+            "margins and the certificate (votron.certify)",
         )
 
     def _in_feature_space(self, X: RowsLike, y: Labels, vector: str) -> Margins:

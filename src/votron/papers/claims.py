@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from votron.papers import LABEL_DEGREE
 from votron.papers.results import MOMENTS, Results
-from votron.papers.settings import LABEL_DEGREE
 
 __all__ = ["Claim", "claims"]
 

@@ -1,24 +1,25 @@
-"""Figure 2 of the paper, and how mistakes and support vectors grow."""
+"""Figure 2 of the paper, how mistakes and support vectors grow, and the frontier."""
 
 from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from votron._util.plotting import MUTED, STYLE, name_ends, plain, pyplot, write_name
+from votron._util.plotting import AXIS, MUTED, STYLE, name_ends, plain, pyplot, title, write_name
 from votron._util.types import Floats
 from votron.papers.results import Results
 from votron.papers.runs import LINES
+from votron.papers.tables import PAPERS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
-__all__ = ["COUNT_TITLES", "DASHES", "WIDTHS", "figure2", "learning_curves", "log_axis"]
+    from votron.papers.frontier import Point
 
 DASHES = {"Rand (unnorm)": (), "Last (unnorm)": (4, 1.4), "Avg (unnorm)": (7, 1.4, 1.2, 1.4), "Vote": ()}
 """Dashes of Figure 2: the lines can be told apart without colours."""
@@ -31,6 +32,15 @@ PANEL = (3.75, 2.95)
 """Width and height of a panel, in inches."""
 ROUND = ((1,), (1, 2, 5), (1, 1.5, 2, 3, 4, 5, 7), (1, 1.2, 1.4, 1.6, 1.8, 2, 2.5, 3, 3.5, 4, 5, 6, 7, 8))
 """Ticks of a logarithmic axis, times powers of ten: the first that make at least four."""
+KINDS = {
+    "perceptron": ("#1f4e9c", "o"),
+    "SVC": ("#c8641b", "s"),
+    "perceptron with virtual examples": ("#3f9a6a", "o"),
+    "SVC with virtual examples": ("#a3467f", "s"),
+}
+"""Groups of the figure, with their colours and markers."""
+PUBLISHED: dict[str, float] = PAPERS["comparators"]["errors"]
+"""Errors on MNIST, in percent, of other machines."""
 
 
 def figure2(results: Results, degrees: Sequence[int], heading: str = "") -> Figure:
@@ -143,3 +153,58 @@ def log_axis(axis: Axis, label: str) -> None:
             ticks = [place for place in places if low <= place <= high]
     axis.set_ticks(ticks, [label.format(t) for t in ticks])
     axis.set_ticks([], minor=True)
+
+
+# -- the frontier -----------------------------------------------------------------------------------------------------
+
+
+def frontier(points: Sequence[Point], data_title: str, *, mnist: bool) -> Figure:
+    """Draw errors against training time and against support vectors, on log scales."""
+    plt, published = pyplot(), PUBLISHED if mnist else {}
+    with plt.rc_context(STYLE):
+        figure, (left, right) = plt.subplots(1, 2, figsize=(10.8, 5.0), sharey=True, layout="constrained")
+        for axes, cost in ((left, "train_seconds"), (right, "n_support")):
+            for kind in KINDS:
+                _group(axes, [point for point in points if point.kind == kind], cost, kind)
+            for error in published.values():
+                axes.axhline(error, color=AXIS, linewidth=1.0, linestyle=":", zorder=1)
+            axes.loglog()
+            log_axis(axes.xaxis, "{:,.10g}")
+            log_axis(axes.yaxis, "{:g} %")
+            plain(axes)
+        for other, error in published.items():
+            # in the empty corners: nothing is both fast and good, or has many support vectors and a large error
+            axes, side, ha, off = (left, 0, "left", 3) if error < 1 else (right, 1, "right", -3)
+            at = {"xytext": (off, 3), "textcoords": "offset points", "ha": ha, "fontsize": 8.5, "color": MUTED}
+            axes.annotate(f"{other}, {error:g} %", (side, error), xycoords=("axes fraction", "data"), **at)
+        left.set_xlabel("seconds to train (log scale)")
+        right.set_xlabel("support vectors (log scale)")
+        title(left, "Error against time", f"test error in % (log scale); {data_title}")
+        title(right, "Error against support vectors", "filled: deskewed; hollow: not")
+        figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=len(KINDS), frameon=False)
+    return figure
+
+
+def _group(axes: Axes, points: Sequence[Point], cost: str, kind: str) -> None:
+    """Draw the points of one kind, and a line through the unbeaten ones."""
+    if not points:
+        return
+    colour, mark = KINDS[kind]
+    for deskewed in (True, False):
+        some = [point for point in points if point.setting.deskewed is deskewed]
+        how = {"marker": mark, "s": 26, "edgecolors": colour, "linewidths": 1.3, "zorder": 3}
+        face = colour if deskewed else "white"
+        axes.scatter([getattr(p, cost) for p in some], [p.error for p in some], facecolors=face, **how)
+    best = unbeaten([(float(getattr(point, cost)), point.error) for point in points])
+    axes.plot(
+        *zip(*best, strict=True), color=colour, linewidth=1.6, marker=mark, markersize=5.2, mfc="none", label=kind
+    )
+
+
+def unbeaten(points: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Return the pairs of cost and error that no other pair beats in both, by ascending cost."""
+    found: list[tuple[float, float]] = []
+    for cost, error in sorted(points):
+        if not found or error < found[-1][1]:
+            found.append((cost, error))
+    return found

@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from votron._util.files import write_text
-from votron._util.pages import Picture, render
-from votron._util.plotting import can_draw, png, save, svg_for_page
+from votron._util.pages import picture, render
+from votron._util.plotting import can_draw, save, svg_for_page
 from votron._util.text import counted, duration
 from votron._util.types import Params
-from votron.papers.disagreements import SHOWN_RULES, Disagreement, disagreements, shown_degree
+from votron.papers import LABEL_DEGREE, figures
 from votron.papers.figures import COUNT_TITLES, DASHES, WIDTHS, figure2, learning_curves
-from votron.papers.frontier_figure import draw
-from votron.papers.published import PAPERS
 from votron.papers.reproduce import Reproduction, environment, write_tables
-from votron.papers.runs import LINES
-from votron.papers.tables import Cell, with_error
+from votron.papers.results import Results
+from votron.papers.runs import LINES, RULES
+from votron.papers.tables import PAPERS, Cell, with_error
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-__all__ = ["html", "write"]
 
 NAMES = ("table1", "table2", "table3", "sparsity", "frontier", "claims", "figure2", "learning-curves")
 """Names of files that an earlier report may have left."""
@@ -34,6 +32,8 @@ MOST_IMAGES = 12
 MOST_CLASSES = 10
 """Bars per image: with more classes, those with the most votes."""
 BAR_TOP, BAR_FOOT, BARS_WIDTH = 12.0, 56.0, 240.0
+SHOWN_RULES = tuple(reversed(LINES))
+"""The rules of Figure 2, the vote first."""
 
 
 def write(made: Reproduction, out: Path) -> list[Path]:
@@ -43,8 +43,8 @@ def write(made: Reproduction, out: Path) -> list[Path]:
     --------
     >>> import tempfile
     >>> from votron.data import load_image_set
-    >>> from votron.papers import report, reproduce, settings
-    >>> what = settings.Settings(what=("table1", "figure2"), degrees=(2,), permutations=1, epochs=0.5)
+    >>> from votron.papers import Settings, report, reproduce
+    >>> what = Settings(what=("table1", "figure2"), degrees=(2,), permutations=1, epochs=0.5)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     made = reproduce.reproduce(what, load_image_set("digits"), Path(folder), quiet=True)
     ...     print(*(path.name for path in report.write(made, Path(folder))))
@@ -68,7 +68,7 @@ def _figures(made: Reproduction) -> Iterator[tuple[str, Figure]]:
     if results.runs:
         yield "learning-curves", learning_curves(results, heading=f"Learning curves, {name}")
     if made.frontier:
-        yield "frontier", draw(made.frontier, name, mnist=results.is_mnist)
+        yield "frontier", figures.frontier(made.frontier, name, mnist=results.is_mnist)
 
 
 def html(made: Reproduction) -> str:
@@ -119,11 +119,63 @@ def _learning_panels(made: Reproduction) -> list[str]:
 
 
 def _frontier_panel(made: Reproduction) -> str:
-    figure = draw(made.frontier, made.data_title, mnist=made.results.is_mnist)
+    figure = figures.frontier(made.frontier, made.data_title, mnist=made.results.is_mnist)
     return svg_for_page(figure, "frontier", "Test error against cost; the table below has the numbers.")
 
 
 # -- images on which the rules disagree -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Disagreement:
+    """A test image, what each rule predicts, and the share of the votes for each label."""
+
+    index: int
+    truth: int
+    labels: dict[str, int]
+    shares: dict[int, float]
+
+    @property
+    def right(self) -> tuple[bool, ...]:
+        return tuple(label == self.truth for label in self.labels.values())
+
+    @property
+    def closeness(self) -> tuple[int, float]:
+        """Sort key: most different predictions first, then the two best classes closest in votes."""
+        first, second = sorted(self.shares.values(), reverse=True)[:2]
+        return -len(set(self.labels.values())), first - second
+
+
+def shown_degree(results: Results) -> int:
+    """Return the degree of Table 2, or the greatest if it was not run."""
+    return LABEL_DEGREE if LABEL_DEGREE in results.runs else max(results.runs)
+
+
+def disagreements(results: Results) -> list[Disagreement]:
+    """Return the test images on which the rules of Figure 2 disagree at the end of the first permutation.
+
+    They are taken in turn from each combination of rules that are right.
+    """
+    run, data = results.runs[shown_degree(results)][0], results.data
+    classes = np.unique(data.y)
+    answers = classes[run.predicted[[list(RULES).index(rule) for rule in SHOWN_RULES]]]
+    shares = (1.0 + run.votes.astype(np.float64)) / 2.0
+    if shares.shape[1] == 1:  # one vector's votes are for two classes
+        shares = np.hstack([1.0 - shares, shares])
+    found = [
+        Disagreement(
+            int(i),
+            int(data.y_test[i]),
+            dict(zip(SHOWN_RULES, answers[:, i].tolist(), strict=True)),
+            dict(zip(classes.tolist(), shares[i].tolist(), strict=True)),
+        )
+        for i in np.flatnonzero((answers != answers[0]).any(axis=0))
+    ]
+    kinds: dict[tuple[bool, ...], list[Disagreement]] = {}
+    for case in sorted(found, key=lambda case: case.closeness):
+        kinds.setdefault(case.right, []).append(case)
+    turns = zip_longest(*(kinds[kind] for kind in sorted(kinds, reverse=True)))
+    return [case for turn in turns for case in turn if case is not None]
 
 
 def _cases(made: Reproduction) -> Params:
@@ -139,10 +191,9 @@ def _cases(made: Reproduction) -> Params:
     }
 
 
-def _picture(made: Reproduction, case: Disagreement) -> Picture:
-    (height, width), pixels = made.results.data.shape, made.results.data.X_test[case.index]
-    data = base64.b64encode(png(pixels.reshape(height, width))).decode()
-    return Picture(data, f"An image of class {case.truth}", width, height, ink=True)
+def _picture(made: Reproduction, case: Disagreement) -> Params:
+    data = made.results.data
+    return picture(data.X_test[case.index].reshape(data.shape), f"An image of class {case.truth}")
 
 
 def _bars(case: Disagreement) -> list[Params]:

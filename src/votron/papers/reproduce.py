@@ -19,15 +19,11 @@ from votron._util.text import duration
 from votron._util.types import Client, Params
 from votron.data import ImageSet
 from votron.errors import VotronError
+from votron.papers import EPOCHS_OF_DEGREE_1, LABEL_DEGREE, Settings
 from votron.papers.claims import Claim, claims
-from votron.papers.frontier import Point, explore
-from votron.papers.frontier_figure import frontier_table
-from votron.papers.machines import machines
-from votron.papers.results import Results
-from votron.papers.runner import perform_missing
-from votron.papers.runs import RunKey, RunResult
-from votron.papers.settings import EPOCHS_OF_DEGREE_1, LABEL_DEGREE, Settings
-from votron.papers.store import Store
+from votron.papers.frontier import Point, explore, frontier_table
+from votron.papers.results import Results, machines
+from votron.papers.runs import RunKey, RunResult, Store, perform_missing
 from votron.papers.tables import Table, sparsity, table1, table2, table3
 
 __all__ = ["Reproduction", "reproduce", "write_tables"]

@@ -1,21 +1,39 @@
-"""One training run of the papers' experiments, as data: all rules, moments and labels from one fit and one scan."""
+"""Training runs of the papers' experiments: all rules, moments and labels from one fit and one scan.
+
+Finished results are kept in a folder, one file each, so that an interrupted command can resume. Those that are missing
+are done in parallel, by processes of this machine or by the workers of a Dask cluster.
+"""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
 
+import joblib
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from votron._util.types import Floats, Index, Labels
+from votron._util.files import write_bytes
+from votron._util.progress import counting
+from votron._util.resources import available_memory, effective_threads
+from votron._util.types import Array, Client, Floats, Index, Labels, Params
 from votron.data import ImageSet
 from votron.errors import VotronError
 from votron.estimators.voted import VotedPerceptronClassifier
 from votron.record import MistakeRecord, labels_of
 
-__all__ = ["COUNTS", "LINES", "RULES", "RunKey", "RunResult", "moments_of", "perform", "vector_labels"]
-
+T = TypeVar("T")
+BYTES_A_RUN = 1 << 30
+"""Memory for a run on 60,000 images; fewer images need less."""
+SHARE_OF_MEMORY = 0.6
+"""Share of the free memory for all runs together."""
+COST = {1: 1.0, 2: 2.5, 3: 1.5}
+"""Duration of a run relative to one of degree 4 or more: the longest start first."""
 RULES: dict[str, tuple[str, bool]] = {
     "Vote": ("vote", False),
     "Avg (unnorm)": ("average", False),
@@ -178,3 +196,82 @@ def _counts(record: MistakeRecord, moments: Floats) -> tuple[Counts, Counts, Cou
         support[:, c] = until(times[np.unique(examples, return_index=True)[1]])
     of_any = until(record.time[np.unique(record.example, return_index=True)[1]])
     return mistakes, support, of_any.astype(np.int32)
+
+
+# -- many runs --------------------------------------------------------------------------------------------------------
+
+
+class Store:
+    """A folder of results; each is written whole or not at all."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def get(self, name: str, kind: type[T]) -> T | None:
+        """Return a result, or None if there is none or its file is damaged."""
+        try:
+            return msgspec.msgpack.decode(self._path(name).read_bytes(), type=kind, dec_hook=_array_from)
+        except (OSError, msgspec.DecodeError):
+            return None
+
+    def put(self, name: str, result: object) -> None:
+        """Store a dataclass of numbers, texts and arrays."""
+        content = msgspec.msgpack.encode(result, enc_hook=_as_parts)
+        write_bytes(self._path(name), content, make_folders=True)
+
+    def _path(self, name: str) -> Path:
+        return self.folder / f"{name}.msgpack"
+
+
+def _as_parts(array: Array) -> tuple[str, tuple[int, ...], bytes]:
+    return array.dtype.str, array.shape, array.tobytes()
+
+
+def _array_from(_: type, parts: tuple[str, tuple[int, ...], bytes]) -> Array:
+    kind, shape, content = parts
+    return np.frombuffer(content, dtype=kind).reshape(shape)
+
+
+def perform_missing(
+    keys: Sequence[RunKey],
+    data: ImageSet,
+    store: Store,
+    *,
+    jobs: int | None = None,
+    client: Client = None,
+    quiet: bool = False,
+) -> dict[RunKey, RunResult]:
+    """Return the results of these runs; those that are not in the store are done now, and stored one by one."""
+    found = {key: result for key in keys if (result := store.get(key.name, RunResult)) is not None}
+    missing = [key for key in keys if key not in found]
+    missing.sort(key=lambda key: COST.get(key.degree, 1.0), reverse=True)
+    if not missing:
+        return found
+    workers = min(len(missing), jobs or _that_fit(len(data.X)))
+    memory = int(SHARE_OF_MEMORY * available_memory() / workers)
+    threads = 1 if client else max(1, effective_threads(None) // workers)
+    run = joblib.delayed(perform)
+    backend: Params = {"n_jobs": workers}
+    if client is not None:
+        backend = {"backend": "dask", "client": client, "scatter": [data], "n_jobs": -1}
+    with joblib.parallel_config(**backend), counting(len(missing), "runs", enabled=not quiet) as progress:
+        progress(0)
+        results = joblib.Parallel(return_as="generator_unordered")(
+            run(key, data, n_jobs=threads, memory_limit="auto" if client else memory) for key in missing
+        )
+        try:
+            for done, result in enumerate(results, start=1):
+                store.put(result.key.name, result)
+                found[result.key] = result
+                progress(done)
+        except BrokenProcessPool:
+            raise VotronError(
+                "A worker process was killed, perhaps for lack of memory. Finished runs are kept; try --jobs 1."
+            ) from None
+    return found
+
+
+def _that_fit(n_examples: int) -> int:
+    """Return how many runs processors and memory allow at a time."""
+    each = max(1 << 27, BYTES_A_RUN * n_examples // 60_000)
+    return max(1, min(effective_threads(None), int(SHARE_OF_MEMORY * available_memory() / each)))

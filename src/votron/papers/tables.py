@@ -10,24 +10,36 @@ Our number is a mean over permutations with its standard error. It agrees with a
 from __future__ import annotations
 
 import math
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib import resources
 
 import numpy as np
 
 from votron._util.text_tables import as_csv, as_markdown, as_text
-from votron.papers.machines import DELTA
-from votron.papers.published import PAPERS, Fact, facts, label_facts
-from votron.papers.results import MOMENTS, Results, mean_and_error
+from votron._util.types import Params
+from votron.papers import LABEL_DEGREE
+from votron.papers.results import DELTA, MOMENTS, Results, mean_and_error
 from votron.papers.runs import COUNTS, RULES
-from votron.papers.settings import LABEL_DEGREE
 
-__all__ = ["Cell", "Row", "Table", "sparsity", "table1", "table2", "table3", "with_error"]
-
+PAPERS: Params = tomllib.loads(resources.files("votron.papers").joinpath("papers.toml").read_text(encoding="utf-8"))
+"""The numbers that the papers print."""
 LABEL_MOMENTS = (0.1, 1.0, 10.0, 30.0)
 """Those of Table 2."""
 LABEL_RULES = ("Vote", "Avg (unnorm)", "Avg (norm)", "Last (unnorm)", "Rand (unnorm)")
 """The rules of Tables 2 and 3: normalising changes nothing for one label's last and random vectors."""
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One published number; a recalled one was not read in a source, and its last digit is unknown."""
+
+    value: float
+    recalled: bool
+
+    def __str__(self) -> str:
+        return ("~" if self.recalled else "") + f"{self.value:,}"
 
 
 @dataclass(frozen=True)
@@ -181,6 +193,25 @@ def _published(cell: Cell | None) -> str:
     if cell is None or cell.paper is None:
         return ""
     return f"{cell.paper}{' !' if cell.agrees is False else ''}"
+
+
+def facts(paper: str, degree: int) -> dict[str, dict[float, Fact]]:
+    """Return the numbers of a paper for one degree, by row and moment; empty where it has none."""
+    moments, found = PAPERS[paper]["moments"], {}
+    for rows in PAPERS[paper]["rows"]:
+        if rows["degree"] != degree:
+            continue
+        read_at, recalled = rows.get("read_at", {}), rows["status"] == "recalled"
+        for name in rows.keys() - {"degree", "status", "read_at"}:
+            pairs = zip(moments, rows[name], strict=False)  # degree 1 ends at T = 10
+            found[name] = {float(t): Fact(value, recalled and t not in read_at.get(name, [])) for t, value in pairs}
+    return found
+
+
+def label_facts(machine: str, row: str) -> list[Fact]:
+    """Return one number per label, for "perceptron" or "svm": Table 2, and Graepel's Table 1."""
+    labels = PAPERS["labels"]
+    return [Fact(value, labels["status"] == "recalled") for value in labels[machine].get(row, [])]
 
 
 # -- from results to cells --------------------------------------------------------------------------------------------

@@ -6,12 +6,13 @@ happens in the library.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from votron._util.types import Estimator, Labels, RowsLike
 
 if TYPE_CHECKING:
-    from votron.web._workshop import Piece
+    from votron.web._models import Piece
 
 __all__ = ["export_lecture", "pieces", "play"]
 
@@ -24,9 +25,7 @@ def pieces(
     Parameters
     ----------
     model : VotedPerceptronClassifier, optional
-        Your model.
-    title : str
-        Its title.
+        Your model, with its title.
     X, y : rows as the model takes them, and labels, optional
         Data to measure its errors on.
     raw : bool, default=True
@@ -38,21 +37,20 @@ def pieces(
     >>> [piece.id for piece in pieces()][:3]
     ['moons', 'clouds', 'digits']
     """
-    from votron.web._workshop import bundled_pieces, given_piece
+    from votron.web._models import bundled_pieces, given_piece
 
     return bundled_pieces() + ([] if model is None else [given_piece(model, title, X, y, raw=raw)])
 
 
 def play(shown: list[Piece], **how: Any) -> None:
-    """Serve the page until Ctrl-C or SIGTERM.
+    """Serve the page to this machine until Ctrl-C or SIGTERM.
 
     Parameters
     ----------
     shown : list of Piece
         Models to show, from `pieces`.
     **how : optional
-        ``host`` ("127.0.0.1"), ``port`` (0: a free one), ``open_browser`` (False), and ``say``, which is called with
-        the address.
+        ``port`` (0: a free one), ``open_browser`` (False), and ``say``, which is called with the address.
 
     Examples
     --------
@@ -66,17 +64,11 @@ def play(shown: list[Piece], **how: Any) -> None:
     serve(shown, **how)
 
 
-def export_lecture(path: str, piece: Piece, links: list[str] | None = None) -> int:
+def export_lecture(path: str, piece: Piece, links: Iterable[str] = ()) -> int:
     """Write one HTML file that replays games and a run, without a server; return its size in bytes.
 
-    Parameters
-    ----------
-    path : str
-        The file.
-    piece : Piece
-        The model whose run is shown, from `pieces`.
-    links : list of str, optional
-        Games, as links from the page; by default four examples.
+    ``links`` are games, as links from the page (by default four examples); ``piece``, from `pieces`, is the model whose
+    run is shown.
 
     Examples
     --------
@@ -91,4 +83,4 @@ def export_lecture(path: str, piece: Piece, links: list[str] | None = None) -> i
     check_packages()
     from votron.web._lecture import write_lecture
 
-    return write_lecture(path, piece, links or [])
+    return write_lecture(path, piece, links)

@@ -7,24 +7,93 @@ and count the dark ones in each block of 4 x 4. Other images are taken to be lik
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 from numpy.typing import ArrayLike
+from pydantic import BaseModel, Field
 from scipy import ndimage
 
 from votron._util.frames import dense
 from votron._util.types import Floats, RowsLike, Scores
 from votron.record import labels_of
-from votron.web._run import RULE_NAMES, encoded, encoded_pixels
-from votron.web._schemas import DigitAnswer, Reason, RuleScores, Sample, VoteHistory
-from votron.web._workshop import Trained
-
-__all__ = ["PAD", "answer", "as_seen", "sample"]
+from votron.web._game import Sent
+from votron.web._models import RULE_NAMES, Piece, Trained, encoded
 
 PAD = 28
 MOST_BIRTHS = 200
 MOST_REASONS = 10
 _SMALL = 16
 """Images below this side are counts of dark pixels in blocks, as scikit-learn's digits are."""
+
+
+class Drawing(Sent):
+    """A drawing of 28 × 28 pixels, row by row, 0 to 255."""
+
+    pixels: Annotated[list[Annotated[int, Field(ge=0, le=255)]], Field(min_length=784, max_length=784)]
+
+
+class DigitModel(BaseModel):
+    ready: bool
+    title: str
+    classes: list[str] = []
+    n_mistakes: int = 0
+    n_support: int = 0
+
+
+class Sample(BaseModel):
+    pixels: list[int]
+    label: str
+
+
+class RuleScores(BaseModel):
+    """The answer of one rule: its label, and the score of each class."""
+
+    rule: str
+    label: str
+    scores: list[float]
+
+
+class VoteHistory(BaseModel):
+    """The votes of the perceptrons, in order of birth: for each class a string of "+" and "-".
+
+    ``births`` are the mistakes after which they were born (a selection, where there are many), ``leaders`` the class
+    that leads the vote at each of them.
+    """
+
+    births: list[int]
+    votes: list[str]
+    leaders: list[int]
+
+
+class Reason(BaseModel):
+    """A training image with a large say: its part of the score of the class that won, and its class if known."""
+
+    example: int
+    weight: float
+    label: str
+    pixels: str
+
+
+class DigitAnswer(BaseModel):
+    """The model's answer to a drawing; ``seen`` is the drawing as it sees it."""
+
+    label: str
+    rules: list[RuleScores]
+    history: VoteHistory
+    reasons: list[Reason]
+    probabilities: list[float] | None
+    seen: str
+    shape: list[int]
+
+
+def described(piece: Piece) -> DigitModel:
+    """Return what the page says of a model before there is a drawing."""
+    if piece.trained is None:
+        return DigitModel(ready=False, title=piece.title)
+    model, classes = piece.trained.model, piece.trained.classes
+    counts = {"n_mistakes": len(model.record_), "n_support": len(model.support_)}
+    return DigitModel(ready=True, title=piece.title, classes=classes, **counts)
 
 
 def as_seen(pixels: ArrayLike, shape: tuple[int, int], top: float) -> Floats:
@@ -80,20 +149,19 @@ def sample(trained: Trained, seed: int) -> Sample:
 def answer(trained: Trained, pixels: ArrayLike) -> DigitAnswer:
     """Return what a model says of a drawing, by all rules."""
     assert trained.shape is not None
-    model = trained.model
+    model, classes = trained.model, trained.classes
     top = float(model.support_vectors_.max())
     row = as_seen(pixels, trained.shape, top)
     X = row[None].astype(model.support_vectors_.dtype)
     end = [model.record_.n_steps / model.record_.n_examples]
     _, scores = next(iter(model.staged_decision_function(X, at=end, rules=RULE_NAMES)))
-    labels = model.classes_.tolist()
     by_rule = [
-        RuleScores(rule=name, label=str(labels[int(labels_of(each)[0])]), scores=_per_class(each)[0].tolist())
+        RuleScores(rule=name, label=classes[int(labels_of(each)[0])], scores=_per_class(each)[0].tolist())
         for name, each in scores.items()
     ]
     own = int(labels_of(np.asarray(model.decision_function(X)))[0])
     return DigitAnswer(
-        label=str(labels[own]),
+        label=classes[own],
         rules=by_rule,
         history=_history(trained, X),
         reasons=_reasons(trained, X, own),
@@ -136,7 +204,7 @@ def _reasons(trained: Trained, X: RowsLike, own: int) -> list[Reason]:
             example=term.index,
             weight=float(term.amount / whole),
             label=term.label,
-            pixels=encoded_pixels(trained, term.slot),
+            pixels=trained.support_pixels(term.slot),
         )
         for term in sorted(terms.largest, key=lambda term: -abs(term.amount))
     ]

@@ -1,4 +1,4 @@
-"""A game in the plane between A, at the page, and B, an `OnlinePerceptron`.
+"""A game in the plane between A, at the page, and B, an `OnlinePerceptron`; and the games that are going on.
 
 A game is its setup and its moves: undoing plays all moves but the last again, and a link has the moves.
 """
@@ -6,9 +6,13 @@ A game is its setup and its moves: undoing plays all moves but the last again, a
 from __future__ import annotations
 
 import math
+import secrets
+from collections import OrderedDict
 from collections.abc import Iterable
+from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from votron._util.types import Floats
 from votron.errors import VotronError
@@ -18,23 +22,18 @@ from votron.online.plane_game import LongestGame, PlaneRules
 from votron.record import MistakeRecord
 from votron.rules import Vectors
 from votron.theory import best_inseparable_bound, inseparable_bound, novikoff_bound, separating_vector
-from votron.web._schemas import (
-    Field2D,
-    Label,
-    Limits,
-    Move,
-    Prediction,
-    Proof,
-    RoundPlayed,
-    Separation,
-    Setup,
-    Standing,
-)
-
-__all__ = ["EXTENT", "PlaneGame", "RuleBrokenError", "field_of"]
 
 EXTENT = 1.6
 """Half the side of the board."""
+MOST_EXAMPLES = 300
+"""Examples of a game."""
+MOST_GAMES = 1000
+
+Rule = Literal["last", "vote", "average"]
+Label = Literal[-1, 1]
+Coordinate = Annotated[float, Field(ge=-2, le=2, allow_inf_nan=False)]
+Point = Annotated[list[Coordinate], Field(min_length=2, max_length=2)]
+Numbers = Annotated[list[float], BeforeValidator(list)]
 
 
 class RuleBrokenError(VotronError):
@@ -45,11 +44,146 @@ class RuleBrokenError(VotronError):
         self.rule = rule
 
 
+# -- requests ---------------------------------------------------------------------------------------------------------
+
+
+class Sent(BaseModel):
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+
+class KernelChoice(Sent):
+    """A kernel for B: x·z, (1 + x·z)^degree, or exp(−gamma ‖x − z‖²)."""
+
+    name: Literal["linear", "poly", "rbf"] = "linear"
+    degree: Annotated[int, Field(ge=1, le=6)] = 2
+    gamma: Annotated[float, Field(ge=0.05, le=50)] = 2.0
+
+
+class Setup(Sent):
+    """A's choices before the game.
+
+    ``strict``: u, γ and R bind A. ``noisy``: only R does, and the rest counts as D. ``free``: A names any labels, and
+    the page looks for a u and γ.
+    """
+
+    mode: Literal["strict", "noisy", "free"] = "strict"
+    angle: Annotated[float, Field(ge=-360, le=360)] = 53.0
+    margin: Annotated[float, Field(ge=0.05, le=1.5)] = 0.3
+    radius: Annotated[float, Field(ge=0.2, le=1.5)] = 1.0
+    kernel: KernelChoice = KernelChoice()
+
+    @model_validator(mode="after")
+    def _fits(self) -> Setup:
+        if self.kernel.name != "linear" and self.mode != "free":
+            raise ValueError("With a kernel u lives in its feature space: choose the free mode, which finds one.")
+        if self.mode != "free" and self.margin > self.radius:
+            raise ValueError("The margin γ must not exceed the radius R: no example could keep to both.")
+        return self
+
+
+class Move(Sent):
+    x: Point
+    y: Label | None = None
+
+
+class NewGame(Sent):
+    """A game to begin, or to go on with: its moves so far, as a link has them."""
+
+    setup: Setup = Setup()
+    moves: Annotated[list[Move], Field(max_length=MOST_EXAMPLES)] = []
+
+
+# -- answers ----------------------------------------------------------------------------------------------------------
+
+
+class RoundPlayed(BaseModel):
+    """One round: the example, B's answer, and B's guess after it (None in a kernel's feature space)."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    t: int
+    x: Numbers
+    y: Label
+    score: float
+    prediction: Label
+    mistake: bool
+    k: int
+    v: Annotated[list[float] | None, BeforeValidator(lambda v: v.tolist() if hasattr(v, "tolist") else None)]
+
+
+class Separation(BaseModel):
+    """A u and γ that separate the examples so far: u is None in a kernel's feature space."""
+
+    u: list[float] | None
+    margin: float
+
+
+class Proof(BaseModel):
+    """After k = 0, 1, 2, ... mistakes: v·u and ‖v‖. With γ and R they stand between kγ and √k R."""
+
+    along: list[float]
+    length: list[float]
+
+
+class Standing(BaseModel):
+    """The state of the game.
+
+    ``bound`` is (R/γ)², or ((R + D)/γ)² where ``deviation`` D is above 0. ``separation`` is what the free mode found.
+    """
+
+    k: int
+    t: int
+    radius: float
+    margin: float | None
+    deviation: float
+    bound: float | None
+    separation: Separation | None
+    proof: Proof
+    sentence: str
+
+
+class GameState(BaseModel):
+    """A game from round ``first`` on (counted from 0); rounds before it are as they were."""
+
+    id: str
+    setup: Setup
+    first: int
+    rounds: list[RoundPlayed]
+    standing: Standing
+
+
+class Prediction(BaseModel):
+    score: float
+    prediction: Label
+
+
+class Field2D(BaseModel):
+    """Scores on a square grid from -extent to extent, row by row from the top, over the largest: -10,000 to 10,000."""
+
+    size: int
+    extent: float
+    values: list[int]
+
+
+# -- the game ---------------------------------------------------------------------------------------------------------
+
+
+class _Verdict(NamedTuple):
+    """What theory says of a game: y (u·x) of each round, γ, D, the bound, a sentence, and the u that was found."""
+
+    margins: Floats
+    margin: float | None
+    deviation: float
+    bound: float | None
+    sentence: str
+    separation: Separation | None = None
+
+
 class PlaneGame:
     """A game: its setup, its moves, and B."""
 
-    def __init__(self, setup: Setup, moves: Iterable[Move] = (), limits: Limits | None = None) -> None:
-        self.setup, self.limits = setup, limits or Limits()
+    def __init__(self, setup: Setup, moves: Iterable[Move] = ()) -> None:
+        self.setup = setup
         self._rules = PlaneRules.at(setup.angle, setup.margin, setup.radius)
         self.rules = None if setup.mode == "free" else self._rules
         kernels: dict[str, Kernel] = {
@@ -58,21 +192,17 @@ class PlaneGame:
             "rbf": GaussianKernel(setup.kernel.gamma),
         }
         self.kernel = kernels[setup.kernel.name]
-        self.learner = OnlinePerceptron(
-            None if setup.kernel.name == "linear" else self.kernel,
-            target=None if self.rules is None else self.rules.u,
-            keep_history=True,
-        )
+        self.linear = setup.kernel.name == "linear"
+        u = None if self.rules is None else self.rules.u
+        self.learner = OnlinePerceptron(None if self.linear else self.kernel, target=u, keep_history=True)
         self.rounds: list[Round] = []
         for move in moves:
             self.give(move.x, move.y)
 
-    # -- moves --------------------------------------------------------------------------------------------------------
-
-    def give(self, x: list[float], y: int | None = None) -> Round:
+    def give(self, x: list[float], y: int | None = None) -> None:
         """Let A give an example, and B learn from it; without a label it is that of u."""
-        if len(self.rounds) >= self.limits.examples:
-            raise RuleBrokenError("limit", f"A game has {self.limits.examples} examples at most: begin another.")
+        if len(self.rounds) >= MOST_EXAMPLES:
+            raise RuleBrokenError("limit", f"A game has {MOST_EXAMPLES} examples at most: begin another.")
         if y is None and self.rules is None:
             raise RuleBrokenError("label", "In the free mode A names the label, after B's prediction: + or −.")
         label = self._rules.label((x[0], x[1])) if y is None else y
@@ -81,7 +211,6 @@ class PlaneGame:
             raise RuleBrokenError(*broken)
         self.learner.update(x, label)
         self.rounds = self.learner.history
-        return self.rounds[-1]
 
     def predict(self, x: list[float]) -> Prediction:
         """Return what B says before the label is named."""
@@ -93,10 +222,6 @@ class PlaneGame:
         seen = list({(*move.x, move.y): move for move in self.moves}.values())
         return seen[(len(self.rounds) - len(seen)) % len(seen)] if seen else None
 
-    def undone(self) -> PlaneGame:
-        """Return the game without its last move."""
-        return PlaneGame(self.setup, self.moves[:-1], self.limits)
-
     @property
     def moves(self) -> list[Move]:
         return [Move(x=r.x.tolist(), y=_sign(r.y)) for r in self.rounds]
@@ -106,88 +231,64 @@ class PlaneGame:
         if self.rules is None:
             raise RuleBrokenError("u", "The automatic A keeps to a u, γ and R: it does not play in the free mode.")
         player, v, found = LongestGame(self.rules), np.array(self.learner.v), []
-        room = self.limits.examples - len(self.rounds)
-        for i in range(min(n, room)):
+        for t in range(len(self.rounds), min(len(self.rounds) + n, MOST_EXAMPLES)):
             z = player.next(v)
             if z is None:
                 break
-            y = 1 if (len(self.rounds) + i) % 2 == 0 else -1
+            y = 1 if t % 2 == 0 else -1
             found.append(Move(x=(y * z).tolist(), y=_sign(y)))
             v = v + z
         return found
 
-    # -- the state ----------------------------------------------------------------------------------------------------
-
-    def played(self, first: int = 0) -> list[RoundPlayed]:
-        """Return rounds from this one on."""
-        return [RoundPlayed.model_validate(r) for r in self.rounds[first:]]
+    def state(self, name: str, first: int = 0) -> GameState:
+        """Return the game from a round on."""
+        rounds = [RoundPlayed.model_validate(r) for r in self.rounds[first:]]
+        return GameState(id=name, setup=self.setup, first=first, rounds=rounds, standing=self.standing())
 
     def standing(self) -> Standing:
         """Return mistakes, bound and proof."""
         X, y = np.array([r.x for r in self.rounds]).reshape(-1, 2), np.array([float(r.y) for r in self.rounds])
-        found = self._separation(X, y) if self.rules is None and len(X) else None
-        margins = self._margins(X, y, found)
-        radius = self.setup.radius
-        if self.setup.kernel.name != "linear":
-            radius = math.sqrt(max((r.radius2 for r in self.rounds), default=0.0))
-        margin, deviation, bound, sentence = self._bounds(margins, radius, found)
+        radius = self.setup.radius if self.linear else math.sqrt(max((r.radius2 for r in self.rounds), default=0.0))
+        found = self._freely(X, y, radius) if self.rules is None else self._by_rules(self.rules, y * (X @ self.rules.u))
         mistakes = [r for r in self.rounds if r.mistake]
-        return Standing(
-            k=len(mistakes),
-            t=len(self.rounds),
-            radius=radius,
-            margin=margin,
-            deviation=deviation,
-            bound=bound,
-            separation=None if found is None else found[0],
-            proof=Proof(
-                along=[0.0, *np.cumsum([margins[r.t - 1] for r in mistakes]).tolist()],
-                length=[0.0, *(math.sqrt(max(0.0, r.norm2)) for r in mistakes)],
-            ),
-            sentence=sentence,
-        )
+        along = [0.0, *np.cumsum([found.margins[r.t - 1] for r in mistakes]).tolist()]
+        proof = Proof(along=along, length=[0.0, *(math.sqrt(max(0.0, r.norm2)) for r in mistakes)])
+        said = found._asdict()
+        del said["margins"]
+        return Standing(k=len(mistakes), t=len(self.rounds), radius=radius, proof=proof, **said)
 
-    def _separation(self, X: Floats, y: Floats) -> tuple[Separation, Floats] | None:
-        """Return the widest separation of the examples of a free game, and its y (u·x); None where there is none."""
+    def _by_rules(self, rules: PlaneRules, margins: Floats) -> _Verdict:
+        if self.setup.mode == "strict":
+            over = bool(self.rounds) and LongestGame(rules).over(np.array(self.learner.v))
+            words = "A has lost: no example that the rules allow is a mistake." if over else ""
+            return _Verdict(margins, rules.margin, 0.0, rules.bound, words)
+        deviation = float(np.linalg.norm(np.maximum(0.0, rules.margin - margins)))
+        words = f"D = {deviation:.3g}: the length of the vector of what each example lacks of γ."
+        bound = inseparable_bound(rules.radius, deviation, rules.margin)
+        return _Verdict(margins, rules.margin, deviation, bound, words)
+
+    def _freely(self, X: Floats, y: Floats, radius: float) -> _Verdict:
+        """Judge by the u of the widest separation, or where there is none by the average of B's guesses."""
+        if not len(X):
+            return _Verdict(y, None, 0.0, None, "Give an example, see what B says, and name the label.")
         once = np.unique(np.column_stack([X, y]), axis=0, return_index=True)[1]
         found = separating_vector(self.kernel(X[once]), y[once])
-        if found is None:
-            return None
-        u = (found.coefficients @ X[once]).tolist() if self.setup.kernel.name == "linear" else None
-        return Separation(u=u, margin=found.margin), y * (self.kernel(X, X[once]) @ found.coefficients)
-
-    def _margins(self, X: Floats, y: Floats, found: tuple[Separation, Floats] | None) -> Floats:
-        """Return y (u·x) of each round: by A's u, the one that was found, or the average of B's guesses."""
-        if self.rules is not None:
-            return np.asarray(y * (X @ self.rules.u))
-        if found is not None or not len(X):
-            return np.empty(0) if found is None else found[1]
-        vectors = self.vectors()
-        coefficients = vectors.record.dual_coef(average=True)[0]
-        length = math.sqrt(max(float(coefficients @ self.kernel(vectors.support_rows) @ coefficients), 0.0)) or 1.0
-        return np.asarray(y * (self.kernel(X, vectors.support_rows) @ coefficients) / length)
-
-    def _bounds(
-        self, margins: Floats, radius: float, found: tuple[Separation, Floats] | None
-    ) -> tuple[float | None, float, float | None, str]:
-        """Return γ, D, the bound, and a sentence."""
-        if self.rules is not None and self.setup.mode == "strict":
-            over = bool(self.rounds) and LongestGame(self.rules).over(np.array(self.learner.v))
-            words = "A has lost: no example that the rules allow is a mistake." if over else ""
-            return self.rules.margin, 0.0, self.rules.bound, words
-        if self.rules is not None:
-            deviation = float(np.linalg.norm(np.maximum(0.0, self.rules.margin - margins)))
-            words = f"D = {deviation:.3g}: the length of the vector of what each example lacks of γ."
-            return self.rules.margin, deviation, inseparable_bound(radius, deviation, self.rules.margin), words
-        if not len(margins):
-            return None, 0.0, None, "Give an example, see what B says, and name the label."
         if found is not None:
-            margin = found[0].margin
-            return margin, 0.0, novikoff_bound(radius, margin), "A u is left that agrees with every label so far."
+            u = (found.coefficients @ X[once]).tolist() if self.linear else None
+            margins, separation = (
+                y * (self.kernel(X, X[once]) @ found.coefficients),
+                Separation(u=u, margin=found.margin),
+            )
+            words = "A u is left that agrees with every label so far."
+            return _Verdict(margins, found.margin, 0.0, novikoff_bound(radius, found.margin), words, separation)
+        vectors = self.vectors()
+        rows, c = vectors.support_rows, vectors.record.dual_coef(average=True)[0]
+        length = math.sqrt(max(float(c @ self.kernel(rows) @ c), 0.0)) or 1.0
+        margins = y * (self.kernel(X, rows) @ c) / length
         best = best_inseparable_bound(margins, radius)
         words = "No u is left that agrees with every label: the bound is that of Theorem 2, with u along B's average."
-        finite = math.isfinite(best.margin)
-        return (best.margin if finite else None), (best.deviation if finite else 0.0), best.bound, words
+        margin, deviation = (best.margin, best.deviation) if math.isfinite(best.margin) else (None, 0.0)
+        return _Verdict(margins, margin, deviation, best.bound, words)
 
     def vectors(self) -> Vectors:
         """Return B's guesses for the rules of prediction."""
@@ -226,3 +327,19 @@ def field_of(
     values = np.round(10_000 * scores / largest).astype(int)
     values = np.where(values == 0, np.sign(scores).astype(int), values)  # a score keeps its sign, however small
     return Field2D(size=size, extent=extent, values=values.tolist())
+
+
+class Games(OrderedDict[str, PlaneGame]):
+    """Games by their id, those asked for last at the end; of too many the one asked for longest ago is forgotten."""
+
+    def __getitem__(self, name: str) -> PlaneGame:
+        self.move_to_end(name)
+        return super().__getitem__(name)
+
+    def add(self, game: PlaneGame) -> str:
+        """Keep a new game; return its id, which cannot be guessed."""
+        name = secrets.token_urlsafe(12)
+        self[name] = game
+        if len(self) > MOST_GAMES:
+            self.popitem(last=False)
+        return name

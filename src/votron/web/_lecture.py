@@ -20,12 +20,8 @@ from votron._util.files import write_bytes
 from votron._util.types import Params
 from votron.errors import VotronError
 from votron.web._app import STATIC
-from votron.web._game import PlaneGame, field_of
-from votron.web._run import Run
-from votron.web._schemas import KernelChoice, Move, NewGame, Setup
-from votron.web._workshop import Piece
-
-__all__ = ["game_of_link", "write_lecture"]
+from votron.web._game import KernelChoice, Move, NewGame, PlaneGame, Setup, field_of
+from votron.web._models import Piece, Trained
 
 MODULES = ("dom", "field", "plane", "proof", "score", "runview", "replay")
 """The modules of the file, each after those that it imports."""
@@ -42,7 +38,7 @@ def write_lecture(path: str, piece: Piece, links: Iterable[str] = ()) -> int:
         piece.work()
     if piece.trained is None:
         raise VotronError(piece.problem or "")
-    content = _page(games, Run(piece, piece.trained)).encode()
+    content = _page([_recorded(title, game) for title, game in games], piece, piece.trained).encode()
     write_bytes(Path(path), content)
     return len(content)
 
@@ -82,28 +78,20 @@ def _own_games() -> list[tuple[str, PlaneGame]]:
 def _recorded(title: str, game: PlaneGame) -> Params:
     """Return a game with how it stood after each round."""
     going = PlaneGame(game.setup)
-    standings, fields = [going.standing()], [None]
+    standings, fields = [going.standing().model_dump()], list[Params | None]([None])
     for move in game.moves:
         going.give(move.x, move.y)
-        standings.append(going.standing())
-        fields.append(field_of(going.vectors(), "last", _FIELD_SIZE).model_dump())  # type: ignore[arg-type]
-    return {
-        "title": title,
-        "setup": game.setup.model_dump(),
-        "rounds": [each.model_dump() for each in game.played()],
-        "standings": [each.model_dump() for each in standings],
-        "fields": fields,
-    }
+        standings.append(going.standing().model_dump())
+        fields.append(field_of(going.vectors(), "last", _FIELD_SIZE).model_dump())
+    whole = game.state("").model_dump(include={"setup", "rounds"})
+    return {"title": title, **whole, "standings": standings, "fields": fields}
 
 
-def _page(games: list[tuple[str, PlaneGame]], run: Run) -> str:
-    overview = run.overview()
-    chosen = np.unique(np.linspace(0, len(run.times) - 1, min(len(run.times), _MOST_MOMENTS)).round().astype(int))
-    data = {
-        "games": [_recorded(title, game) for title, game in games],
-        "run": overview.model_dump(),
-        "moments": [run.moment(int(i), "vote").model_dump() for i in chosen],
-    }
+def _page(games: list[Params], piece: Piece, trained: Trained) -> str:
+    overview, n = trained.overview(piece), len(trained.times)
+    chosen = np.unique(np.linspace(0, n - 1, min(n, _MOST_MOMENTS)).round().astype(int)).tolist()
+    moments = [trained.moment(i, "vote").model_dump() for i in chosen]
+    data = {"games": games, "run": overview.model_dump(), "moments": moments}
     script, style = _script(), (STATIC / "page.css").read_text(encoding="utf-8")
     parts = {
         "policy": f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; img-src data:; "

@@ -1,32 +1,53 @@
-"""IDX files, the format of MNIST and its kin.
+"""Sets of images as MNIST is published: IDX files, folders with four of them, and known sets by name.
 
 An IDX file is two zero bytes, a byte for the type of the numbers, a byte for the number of dimensions, each dimension
 as a big-endian uint32, and then the numbers, big-endian too, the last dimension varying fastest.
+
+MNIST and Fashion-MNIST have the same file names, sizes and labels, so a set is known by the SHA-256 of its arrays.
 """
 
 from __future__ import annotations
 
+import gzip
+import hashlib
 import math
 import os
+import tempfile
+import warnings
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
-from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from votron._util.files import write_bytes
 from votron._util.text import joined
-from votron._util.types import Array, Label
-from votron.data._sources import Source, check_expanded, source_errors
+from votron._util.types import Array
+from votron.data._sources import Source
 from votron.data.formats.base import Format, Part
 from votron.data.options import ReadOptions
 from votron.errors import DataError
 
-__all__ = ["load_mnist_folder", "read_idx"]
+__all__ = ["ImageSet", "load_image_set"]
 
 _TYPES = {0x08: ">u1", 0x09: ">i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
-MNIST_FILES = ("train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte")
-_MnistArrays = tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.uint8], NDArray[np.int64]]
+_FILES = ("train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte")
+KNOWN_SETS = ("digits", "mnist", "fashion")
+"""Names that stand for sets of images, and for no file."""
+_N_TEST_DIGITS, _N_TRAIN = 597, 60_000
+"""Images of digits to test with, and of the other sets to train on."""
+_DIGESTS = {
+    "mnist": "91a9d5192603160c955628c71d4fad0165cfbd244b67322b3d354f552f9637a4",
+    "fashion": "6c3b2f37fab2b032eeec35a777f2d2967b0b9e0e3fc8b14bfa4d532d637b3771",
+}
+_ON_OPENML = {"mnist": "mnist_784", "fashion": "Fashion-MNIST"}
+_FOLDERS = {
+    "mnist": ("mnist", "."),
+    "fashion": ("fashion", "fashion-mnist", ".", "/usr/share/datasets/fashion-mnist"),  # the last is Debian's
+}
+"""Folders below VOTRON_DATA that may hold a set."""
 
 
 class Idx(Format):
@@ -36,230 +57,231 @@ class Idx(Format):
     suffixes = (".idx",)
     magic = tuple(bytes([0, 0, code]) for code in _TYPES)
     options = ("part",)
-    sequential = True
 
     def is_folder(self, folder: Path, options: ReadOptions) -> bool:
         """Tell whether the images of the part are there."""
-        return _images_in(folder, options.part) is not None
-
-    def in_bounded_memory(self, source: Source) -> bool:
-        """Tell whether it is a file."""
-        return not source.is_folder
+        return _images_of(options.part) in _files_in(folder)
 
     def read(self, source: Source, options: ReadOptions, batch_bytes: int | None) -> Iterator[Part]:
-        """Yield arrays of examples, or one of all of them."""
-        label = options.label
+        """Yield all examples."""
+        labels = None if options.label is None else os.path.expanduser(str(options.label))
         if source.is_folder and source.path is not None:
-            source, label = Source(os.fspath(_images_in(source.path, options.part) or ""), options.max_bytes), None
+            source = Source(str(_files_in(source.path)[_images_of(options.part)]), options.max_bytes)
         elif options.part is not None:
             raise DataError(f"There is no part {options.part!r} of {source.name}: only image sets have parts.")
-        labels_file = None if options.labels == "none" else _labels_file(source, label, options.labels)
-        y = None if labels_file is None else _whole(Source(os.fspath(labels_file), options.max_bytes))
-        with source.open() as file:
-            dtype, shape = _read_header(file, source.name)
-            if len(shape) < 2 or (y is not None and y.shape != shape[:1]):
-                got = "no" if y is None else f"{len(y):,}"
-                raise DataError(
-                    f"The IDX file {source.name} must have two dimensions or more, and a label for each of its "
-                    f"examples. Got {_shown(shape)} numbers and {got} labels instead."
-                )
-            width = math.prod(shape[1:]) * dtype.itemsize
-            n = max(1, shape[0] if batch_bytes is None else batch_bytes // max(1, width))
-            claimed = shape if batch_bytes is None or source.size is not None else shape[1:]
-            _check_claim(source, math.prod(claimed) * dtype.itemsize, options.max_bytes)
-            where = None if labels_file is None else os.fspath(labels_file)
-            for begin in range(0, shape[0], n):
-                X = _numbers(file, dtype, (min(n, shape[0] - begin), *shape[1:]), source.name)
-                yield Part(X, None if y is None else y[begin : begin + n], where)
-                del X  # not to be in memory while the next are read
-            _check_end(file, source.name)
-
-
-def _images_in(folder: Path, part: str | None) -> Path | None:
-    """Return the file with the images of a part, in a folder with the four files of MNIST."""
-    return mnist_files(folder).get(MNIST_FILES[2 if part == "test" else 0])
-
-
-def _labels_file(source: Source, label: Label, labels: str) -> Path | None:
-    """Return the file of labels: as given, or else the one with "labels" where the images have "images"."""
-    if label is not None:
-        return Path(os.path.expanduser(str(label)))
-    beside = []
-    if source.path is not None and "images" in source.path.name:
-        plain = source.path.name.replace("images", "labels").replace("idx3", "idx1").removesuffix(".gz")
-        beside = [source.path.with_name(name) for name in (plain, f"{plain}.gz")]
-    found = next((path for path in beside if path.is_file()), None)
-    if found is None and labels == "required":
-        looked = f"There is no {beside[0].name!r} beside it" if beside else "Its name does not say"
-        raise DataError(
-            f"Say which IDX file has the labels of {source.name}, with label. {looked}.",
-            parameter="label",
-        )
-    return found
-
-
-# -- arrays -----------------------------------------------------------------------------------------------------------
-
-
-def read_idx(path: str | os.PathLike[str]) -> Array:
-    """Read an IDX file, plain or compressed.
-
-    Parameters
-    ----------
-    path : str or path-like
-        The file.
-
-    Returns
-    -------
-    ndarray
-        The numbers, in the shape and type that the file states and the byte order of this machine.
-
-    Raises
-    ------
-    DataError
-        If the file cannot be read, or is not exactly what its header says.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> from votron.data import read_idx
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = pathlib.Path(folder, "labels")
-    ...     _ = path.write_bytes(bytes([0, 0, 0x08, 1, 0, 0, 0, 3]) + bytes([5, 0, 4]))
-    ...     read_idx(path)
-    array([5, 0, 4], dtype=uint8)
-    """
-    return _whole(Source(os.fspath(path)))
-
-
-def _whole(source: Source) -> Array:
-    with source_errors(source), source.open() as file:
-        dtype, shape = _read_header(file, source.name)
-        _check_claim(source, math.prod(shape) * dtype.itemsize, source.max_bytes)
-        array = _numbers(file, dtype, shape, source.name)
-        _check_end(file, source.name)
-    return array
-
-
-def _read_header(file: IO[bytes], name: str) -> tuple[np.dtype[Any], tuple[int, ...]]:
-    magic = file.read(4)
-    if len(magic) < 4 or magic[:2] != b"\0\0" or magic[2] not in _TYPES or not magic[3]:
-        raise DataError(
-            f"{name} is not an IDX file: expected it to start with the bytes 00 00, a type and the number of "
-            f"dimensions. Got {magic.hex(' ') or 'nothing'} instead."
-        )
-    sizes = file.read(4 * magic[3])
-    if len(sizes) < 4 * magic[3]:
-        raise DataError(f"The IDX file {name} ends within the header of its {magic[3]} dimensions.")
-    return np.dtype(_TYPES[magic[2]]), tuple(np.frombuffer(sizes, dtype=">u4").tolist())
-
-
-def _check_claim(source: Source, n_bytes: int, max_bytes: int) -> None:
-    """Refuse a header that promises too much before memory is taken for it."""
-    if source.size is None:
-        check_expanded(n_bytes, source, max_bytes)
-    elif n_bytes > source.size:
-        raise DataError(f"The IDX file {source.name} ends before the numbers that its header promises.")
-
-
-def _numbers(file: IO[bytes], dtype: np.dtype[Any], shape: tuple[int, ...], name: str) -> Array:
-    """Return so many of the numbers that are left of a file."""
-    n_bytes = math.prod(shape) * dtype.itemsize
-    data = file.read(n_bytes)
-    if len(data) < n_bytes:
-        raise DataError(f"The IDX file {name} ends before the numbers that its header promises.")
-    try:
-        return np.frombuffer(data, dtype=dtype).reshape(shape).astype(dtype.newbyteorder("="))
-    except ValueError:  # no numbers, and dimensions that overflow all the same
-        raise DataError(f"The IDX file {name} has a shape that no array can have: {_shown(shape)}.") from None
-
-
-def _check_end(file: IO[bytes], name: str) -> None:
-    if file.read(1):
-        raise DataError(f"The IDX file {name} goes on after the numbers that its header promises.")
-
-
-def _shown(shape: tuple[int, ...]) -> str:
-    return " x ".join(map(str, shape[:8])) + (" x ..." if len(shape) > 8 else "")
-
-
-# -- the four files of MNIST ------------------------------------------------------------------------------------------
-
-
-def load_mnist_folder(folder: str | os.PathLike[str] | None = None, name: str = "mnist") -> _MnistArrays:
-    """Load images and labels from a folder with the four files of MNIST.
-
-    The files are ``train-images-idx3-ubyte``, ``train-labels-idx1-ubyte``, ``t10k-images-idx3-ubyte`` and
-    ``t10k-labels-idx1-ubyte``, each of them plain or with ``.gz`` at the end.
-
-    Parameters
-    ----------
-    folder : str or path-like, optional
-        The folder with the files, or with a sub-folder `name` that has them. By default the environment
-        variable ``VOTRON_DATA`` says which.
-    name : str, default="mnist"
-        The sub-folder to look into; where there is none, the files are looked for in `folder` itself.
-
-    Returns
-    -------
-    X_train, y_train, X_test, y_test : ndarray
-        Images as uint8, one to a row, (60000, 784) and (10000, 784) for MNIST, and their labels as int64.
-
-    Raises
-    ------
-    DataError
-        If a file is missing or damaged, or the files do not belong together.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> from votron.data import load_mnist_folder
-    >>> with tempfile.TemporaryDirectory() as folder:  # two images of 2 x 3 pixels, for both parts
-    ...     for part in ("train", "t10k"):
-    ...         images = bytes([0, 0, 0x08, 3, 0, 0, 0, 2, 0, 0, 0, 2, 0, 0, 0, 3]) + bytes(range(12))
-    ...         labels = bytes([0, 0, 0x08, 1, 0, 0, 0, 2]) + bytes([7, 4])
-    ...         _ = pathlib.Path(folder, f"{part}-images-idx3-ubyte").write_bytes(images)
-    ...         _ = pathlib.Path(folder, f"{part}-labels-idx1-ubyte").write_bytes(labels)
-    ...     X_train, y_train, X_test, y_test = load_mnist_folder(folder)
-    >>> X_train
-    array([[ 0,  1,  2,  3,  4,  5],
-           [ 6,  7,  8,  9, 10, 11]], dtype=uint8)
-    >>> y_train
-    array([7, 4])
-    """
-    given = os.fspath(folder or os.environ.get("VOTRON_DATA", ""))  # `make mnist` without a folder passes an empty one
-    if not given:
-        raise DataError(f"No folder with the files of {name!r}: say which, or set VOTRON_DATA to it.")
-    root = Path(given).expanduser()
-    return load_mnist_files(root / name if (root / name).is_dir() else root)[0]
-
-
-def mnist_files(folder: Path) -> dict[str, Path]:
-    """Return those of the four files of MNIST that are in a folder, plain or with ``.gz`` at the end."""
-    paths = {stem: (folder / stem, folder / f"{stem}.gz") for stem in MNIST_FILES}
-    return {stem: path for stem, both in paths.items() for path in both if path.is_file()}
-
-
-def load_mnist_files(folder: Path) -> tuple[_MnistArrays, tuple[int, ...]]:
-    """Return what `load_mnist_folder` returns, and height and width of the images."""
-    paths = mnist_files(folder)
-    if missing := [stem for stem in MNIST_FILES if stem not in paths]:
-        raise DataError(
-            f"The folder '{folder}' has no {joined(map(repr, missing))}: it must have the files "
-            f"{joined(map(repr, MNIST_FILES))}, each plain or with '.gz' at the end."
-        )
-    arrays = [read_idx(paths[stem]) for stem in MNIST_FILES]
-    for array, path, n_dimensions in zip(arrays, paths.values(), (3, 1, 3, 1), strict=True):
-        if array.dtype != np.uint8 or array.ndim != n_dimensions:
+        X = _read_idx(source)
+        labels = labels or _labels_beside(source)
+        if options.labels == "none" or (labels is None and options.labels == "optional"):
+            yield Part(X)
+            return
+        if labels is None:
+            raise DataError(f"Say which IDX file has the labels of {source.name}, with label.", parameter="label")
+        y = _read_idx(Source(labels, options.max_bytes))
+        if y.shape != X.shape[:1]:
             raise DataError(
-                f"The IDX file '{path}' must hold uint8 numbers in {n_dimensions} dimension(s). "
-                f"Got {array.dtype} in {array.ndim} instead."
+                f"The IDX file {source.name} must have a label for each of its examples. Got {_shown(X)} numbers and "
+                f"{_shown(y)} labels in {labels!r} instead."
             )
-    X, y, X_test, y_test = arrays
-    if len(X) != len(y) or len(X_test) != len(y_test) or X.shape[1:] != X_test.shape[1:]:
+        yield Part(X, y, labels)
+
+
+class ImageSets(Format):
+    """The sets that `load_image_set` loads."""
+
+    name = "image set"
+    options = ("part",)
+    reads = "name"
+    known = KNOWN_SETS
+
+    def read(self, source: Source, options: ReadOptions, batch_bytes: int | None) -> Iterator[Part]:
+        """Yield the part that is asked for, as if it had been read from its IDX files."""
+        images = load_image_set(source.location)
+        X, y = (images.X_test, images.y_test) if options.part == "test" else (images.X, images.y)
+        yield Part(X.reshape(-1, *images.shape), y, about={"format": "idx"})
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ImageSet:
+    """Images to train on and to test with, their labels, and where they came from.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    X, X_test : ndarray of uint8
+        The images, one to a row, pixel by pixel.
+    y, y_test : ndarray of int64
+        Their labels.
+    shape : tuple of int
+        Height and width of an image.
+    source : str
+        Where it came from, in words.
+    """
+
+    name: str
+    X: NDArray[np.uint8]
+    y: NDArray[np.int64]
+    X_test: NDArray[np.uint8]
+    y_test: NDArray[np.int64]
+    shape: tuple[int, int]
+    source: str
+
+    @cached_property
+    def digest(self) -> str:
+        """The SHA-256 of the four arrays, shapes and numbers, on every machine the same."""
+        sha = hashlib.sha256()
+        for array, dtype in ((self.X, "u1"), (self.y, "<i8"), (self.X_test, "u1"), (self.y_test, "<i8")):
+            sha.update(f"{array.shape}".encode())
+            sha.update(array.astype(dtype, order="C", casting="safe", copy=False).data)
+        return sha.hexdigest()
+
+
+def load_image_set(which: str | os.PathLike[str], *, fetch: bool = True) -> ImageSet:
+    """Load a set of images: a known one by its name, or any other from its folder.
+
+    MNIST and Fashion-MNIST are looked for in the folder that the environment variable ``VOTRON_DATA`` names (there
+    or in a sub-folder ``mnist``, ``fashion`` or ``fashion-mnist``), where Debian's package dataset-fashion-mnist puts
+    them, and in ``votron`` in scikit-learn's data home. If none has it, it is fetched from OpenML, checked, and kept
+    there, which takes half a minute and more than 1 GB of memory.
+
+    Parameters
+    ----------
+    which : str or path-like
+        ``"digits"`` (scikit-learn's, 1,200 to train on and 597 to test with), ``"mnist"``, ``"fashion"``, or a
+        folder with the four files of MNIST, such as ``train-images-idx3-ubyte``, each plain or with ``.gz`` at the
+        end. A folder with one of the three names is meant by ``"./mnist"``.
+    fetch : bool, default=True
+        If false, the network is not used.
+
+    Returns
+    -------
+    ImageSet
+        The images, their labels, and where they came from.
+
+    Examples
+    --------
+    >>> from votron.data import load_image_set
+    >>> load_image_set("digits").X.shape
+    (1200, 64)
+    """
+    if which == "digits":
+        return _digits()
+    if isinstance(which, str) and which in _DIGESTS:
+        return _known_set(which, fetch)
+    folder = Path(os.path.expanduser(which))
+    if not folder.is_dir():
         raise DataError(
-            f"The files in '{folder}' must have images of one size and a label for each. Got {_shown(X.shape)} and "
-            f"{_shown(X_test.shape)} pixels, and {len(y)} and {len(y_test)} labels instead."
+            "The data must be 'digits', 'mnist', 'fashion' or a folder with the four IDX files of a set. "
+            f"Got {which!r} instead."
         )
-    flat = [images.reshape(len(images), -1) for images in (X, X_test)]
-    return (flat[0], y.astype(np.int64), flat[1], y_test.astype(np.int64)), X.shape[1:]
+    name = folder.resolve().name
+    found = _from_folder(folder, f"{name}-folder" if name in KNOWN_SETS else name)
+    known = next((name for name, digest in _DIGESTS.items() if digest == found.digest), found.name)
+    return replace(found, name=known)  # whatever their folders are called
+
+
+def _digits() -> ImageSet:
+    from sklearn.datasets import load_digits  # what `votron predict --help` does without
+    from sklearn.model_selection import train_test_split
+
+    X, y = load_digits(return_X_y=True)
+    X, y = X.astype(np.uint8), y.astype(np.int64)
+    X, X_test, y, y_test = train_test_split(X, y, test_size=_N_TEST_DIGITS, random_state=0, stratify=y)
+    return ImageSet("digits", X, y, X_test, y_test, (8, 8), "scikit-learn's load_digits")
+
+
+def _from_folder(folder: Path, name: str) -> ImageSet:
+    paths = _files_in(folder)
+    if missing := [file for file in _FILES if file not in paths]:
+        raise DataError(f"The folder '{folder}' has no {joined(map(repr, missing))}, plain or with '.gz' at the end.")
+    X, y, X_test, y_test = (_read_idx(Source(os.fspath(paths[file]))) for file in _FILES)
+    if X.ndim != 3 or X.shape[1:] != X_test.shape[1:] or y.shape != X.shape[:1] or y_test.shape != X_test.shape[:1]:
+        raise DataError(
+            f"The files in '{folder}' must have images of one size and a label for each. Got {_shown(X)} and "
+            f"{_shown(X_test)} pixels, and {_shown(y)} and {_shown(y_test)} labels instead."
+        )
+    height, width = X.shape[1:]
+    X, X_test = (images.reshape(len(images), -1).astype(np.uint8, casting="safe") for images in (X, X_test))
+    y, y_test = y.astype(np.int64), y_test.astype(np.int64)
+    return ImageSet(name, X, y, X_test, y_test, (height, width), f"the IDX files in '{folder}'")
+
+
+def _known_set(name: str, fetch: bool) -> ImageSet:
+    """Return a set from VOTRON_DATA, Debian's package or the cache, where what is fetched from OpenML is kept."""
+    root = Path(os.path.expanduser(os.environ.get("VOTRON_DATA") or os.devnull))
+    cache = Path(os.path.expanduser(os.environ.get("SCIKIT_LEARN_DATA", "~/scikit_learn_data")), "votron", name)
+    found, why = _set_in([*(root / each for each in _FOLDERS[name]), cache], name), "fetching it is switched off"
+    if found is None and fetch:
+        try:
+            _fetch(name, cache)
+            found, why = _set_in([cache], name), "what OpenML gave is another set"
+        except Exception as error:  # of the network, HTTP, gzip, ARFF, the cache: the user's way out is the same
+            why = f"OpenML did not give it ({' '.join(str(error).split()).rstrip('.')})"
+    if found is not None:
+        return found
+    raise DataError(
+        f"{name!r} is not on this machine, and {why}: set VOTRON_DATA to a folder with its files "
+        f"{joined(map(repr, _FILES))}, each plain or with '.gz' at the end."
+    )
+
+
+def _set_in(folders: list[Path], name: str) -> ImageSet | None:
+    complete = (folder for folder in folders if len(_files_in(folder)) == len(_FILES))
+    found = (_from_folder(folder, name) for folder in complete)
+    return next((images for images in found if images.digest == _DIGESTS[name]), None)
+
+
+def _fetch(name: str, folder: Path) -> None:
+    """Write what OpenML has to the four files of a set."""
+    from sklearn.datasets import fetch_openml
+
+    how = {"version": 1, "return_X_y": True, "as_frame": False, "parser": "liac-arff"}
+    # Its own cache is ten times as large as ours, and what it warns of, retries, ends well or in an error.
+    with tempfile.TemporaryDirectory() as home, warnings.catch_warnings(action="ignore"):
+        X, y = fetch_openml(_ON_OPENML[name], data_home=home, **how)
+    X, y = X.astype(np.uint8).reshape(-1, 28, 28), y.astype(np.uint8)
+    folder.mkdir(parents=True, exist_ok=True)
+    for file, array in zip(_FILES, (X[:_N_TRAIN], y[:_N_TRAIN], X[_N_TRAIN:], y[_N_TRAIN:]), strict=True):
+        header = bytes([0, 0, 0x08, array.ndim]) + np.array(array.shape, dtype=">u4").tobytes()
+        write_bytes(folder / f"{file}.gz", gzip.compress(header + array.tobytes(), compresslevel=6))
+
+
+def _images_of(part: str | None) -> str:
+    return _FILES[2 if part == "test" else 0]
+
+
+def _files_in(folder: Path) -> dict[str, Path]:
+    """Return those of the four files of MNIST that are in a folder, plain or with ``.gz`` at the end."""
+    paths = {name: (folder / name, folder / f"{name}.gz") for name in _FILES}
+    return {name: path for name, both in paths.items() for path in both if path.is_file()}
+
+
+def _labels_beside(images: Source) -> str | None:
+    """Return the file called as that of the images is, with "labels" where that has "images"."""
+    path = images.path or Path()
+    name = path.name.replace("images", "labels").replace("idx3", "idx1").removesuffix(".gz")
+    beside = [path.with_name(each) for each in (name, f"{name}.gz") if "images" in path.name]
+    return next((str(each) for each in beside if each.is_file()), None)
+
+
+def _read_idx(source: Source) -> Array:
+    data = source.read()
+    known = len(data) > 4 and data[:2] == b"\0\0" and data[2] in _TYPES
+    begin = 4 + 4 * data[3] if known else 4
+    shape = np.frombuffer(data[4:begin], dtype=">u4").tolist() if len(data) >= begin > 4 else []
+    if not 1 <= len(shape) <= 8:
+        raise DataError(
+            f"{source.name} is not an IDX file: it must begin with the bytes 00 00, a type, the number of dimensions, "
+            f"and the dimensions. Got {data[:12].hex(' ') or 'nothing'} instead."
+        )
+    dtype = np.dtype(_TYPES[data[2]])
+    if len(data) - begin != math.prod(shape) * dtype.itemsize or 0 in shape:
+        raise DataError(
+            f"The IDX file {source.name} must have the {' x '.join(map(str, shape))} numbers of {dtype.itemsize} bytes "
+            f"that its header promises, at least one. Got {len(data) - begin} bytes instead."
+        )
+    return np.frombuffer(data, dtype=dtype, offset=begin).reshape(shape).astype(dtype.newbyteorder("="))
+
+
+def _shown(array: Array) -> str:
+    return " x ".join(map(str, array.shape))

@@ -41,87 +41,78 @@ class Svmlight(Format):
 
     def read(self, source: Source, options: ReadOptions, batch_bytes: int | None) -> Iterator[Part]:
         """Yield CSR matrices; an array if all is read at once and much of it is not 0."""
-        row, zero_based = 0, options.zero_based
+        zero_based, found = options.zero_based, 0
         for data, line in text_parts(source, batch_bytes, lambda data: data.rfind(b"\n") + 1):
             X, y = _read(data, source.name, line)
-            if not len(y):
-                if batch_bytes is None:
-                    raise DataError(f"Cannot read {source.name} as svmlight: it has no examples.")
-                continue
-            zero_based = _is_zero_based(X, zero_based, source.name, row)
-            X, notes = _with_width(X, 0 if zero_based else 1, options.n_features, source.name)
-            row += len(y)
-            if batch_bytes is None:
-                X = _dense_enough(X, options.max_bytes)
-            yield Part(X, y, about={"zero_based": zero_based, "notes": notes})
+            found += len(y)
+            if len(y):
+                zero_based = _is_zero_based(X, zero_based, source.name)
+                X, notes = _with_width(X, 0 if zero_based else 1, options.n_features, source.name)
+                if batch_bytes is None and X.nnz > _DENSE_ABOVE * X.shape[0] * X.shape[1]:
+                    X = X.toarray() if 8 * X.shape[0] * X.shape[1] <= options.max_bytes else X
+                yield Part(X, y, about={"zero_based": zero_based, "notes": notes})
             del X, y, data  # not to be in memory while the next are read
+        if not found:
+            raise DataError(f"Cannot read {source.name} as svmlight: it has no examples.")
 
     def write(self, examples: Examples) -> bytes:
-        """Return lines as svm-train takes them."""
+        """Return lines as svm-train takes them, with every digit of the values."""
         X = sp.csr_matrix(as_matrix(examples, self.name), copy=True)  # which is tidied, and not ours
         X.sum_duplicates()
         X.eliminate_zeros()
-        labels = _labels_to_write(examples)
-        whole = X.data.dtype.kind == "b" or ((np.floor(X.data) == X.data).all() and (np.abs(X.data) < 2.0**53).all())
-        data = (X.data.astype(np.int64) if whole else X.data).tolist()
-        indices, ends = (X.indices + 1).tolist(), X.indptr.tolist()
-        lines = []
-        for row, label in enumerate(labels):
-            pairs = [(indices[i], data[i]) for i in range(ends[row], ends[row + 1])]
-            if row == 0 and not (X.indices == X.shape[1] - 1).any():
-                pairs.append((X.shape[1], 0))
-            lines.append(" ".join([label, *(f"{index}:{_short(value)}" for index, value in pairs)]))
-        return ("\n".join(lines) + "\n").encode("ascii")
+        values = [_shortest(value) for value in (X.data + 0).tolist()]  # True is 1
+        features = [f"{i + 1}:{value}" for i, value in zip(X.indices.tolist(), values, strict=True)]
+        lines = [[label, *features[X.indptr[i] : X.indptr[i + 1]]] for i, label in enumerate(_labels(examples))]
+        if not (X.indices == X.shape[1] - 1).any():
+            lines[0].append(f"{X.shape[1]}:0")
+        return "".join(f"{' '.join(line)}\n" for line in lines).encode("ascii")
 
 
 def _read(data: bytes, name: str, first_line: int) -> tuple[Any, Floats]:
     """Return features as CSR, with feature 0 in column 0, and labels."""
+    try:
+        return _parse(data)
+    except ValueError:
+        lines = data.split(b"\n")
+        place = _first_bad(lines)
+        raise DataError(
+            f"Line {first_line + place} of {name} must have a label, a number, and number:value for each feature, in "
+            f"ascending order up to {_MAX_INDEX}. Got {short_repr(lines[place].decode(errors='replace'))} instead."
+        ) from None
+
+
+def _parse(data: bytes) -> tuple[Any, Floats]:
     from sklearn.datasets import load_svmlight_file  # what `votron predict --help` does without
 
     try:
         X, y = load_svmlight_file(io.BytesIO(data), zero_based=True)
-        if X.shape[1] > _MAX_INDEX + 1:
-            raise ValueError(f"features must have numbers up to {_MAX_INDEX}")
-    except (ValueError, OverflowError, IndexError, TypeError) as error:
-        _find_fault(data, name, first_line)
-        reason = " ".join(str(error).split()).rstrip(".")
-        raise DataError(f"Cannot read {name} as svmlight: {reason}.") from None
+    except (OverflowError, IndexError, TypeError) as error:
+        raise ValueError(str(error)) from None
+    if X.shape[1] > _MAX_INDEX + 1:
+        raise ValueError("a feature has too high a number")
     return X, y
 
 
-def _find_fault(data: bytes, name: str, first_line: int) -> None:
-    """Raise the error of the first line that is not as it must be, if there is one."""
-    for line, text in enumerate(data.split(b"\n"), start=first_line):
-        label, *features = text.split(b"#")[0].split() or [b"0"]
-        if re.fullmatch(_NUMBER, label) is None:
-            raise DataError(
-                f"Line {line} of {name} must begin with a label, a number (0 where it is not known). "
-                f"Got {short_repr(label.decode(errors='replace'))} instead."
-            )
-        before = -1
-        for feature in features:
-            match = re.fullmatch(rb"\+?(\d{1,20}):" + _NUMBER, feature)
-            if match is None or int(match[1]) > _MAX_INDEX:
-                raise DataError(
-                    f"Line {line} of {name} must have number:value for each feature after the label, with numbers up "
-                    f"to {_MAX_INDEX}. Got {short_repr(feature.decode(errors='replace'))} instead."
-                )
-            if int(match[1]) <= before:
-                raise DataError(
-                    f"The features in line {line} of {name} must be in ascending order, each once. "
-                    f"Got {int(match[1])} after {before} instead."
-                )
-            before = int(match[1])
+def _first_bad(lines: list[bytes]) -> int:
+    """Return the place of the first line that cannot be read, by bisection."""
+    low, high = 0, len(lines)  # those before `low` can be read, those before `high` cannot
+    while high - low > 1:
+        middle = (low + high) // 2
+        try:
+            _parse(b"\n".join(lines[low:middle]))
+            low = middle
+        except ValueError:
+            high = middle
+    return low
 
 
-def _is_zero_based(X: RowsLike, zero_based: bool | None, name: str, first_row: int) -> bool:
+def _is_zero_based(X: RowsLike, zero_based: bool | None, name: str) -> bool:
     """Return whether the first feature is number 0: as told, or if there is one."""
     has_zero = bool((X.indices == 0).any())
     if has_zero and zero_based is False:
-        row = int(np.searchsorted(X.indptr, np.flatnonzero(X.indices == 0)[0], side="right"))
         raise DataError(
-            f"The features of {name} must be numbered from 1, as those before or of the model are. Got a feature 0 "
-            f"in example {first_row + row} instead: say zero_based=True if they count from 0.",
+            f"The features of {name} must be numbered from 1, as those before or of the model are. Got a feature 0: "
+            "say zero_based=True if they count from 0.",
             parameter="zero_based",
         )
     return has_zero if zero_based is None else zero_based
@@ -130,8 +121,8 @@ def _is_zero_based(X: RowsLike, zero_based: bool | None, name: str, first_row: i
 def _with_width(X: RowsLike, first: int, n_features: int | None, name: str) -> tuple[Any, tuple[str, ...]]:
     """Return the features from the first on, as many as asked for; those that a model does not know are left out."""
     indices = X.indices - first
-    found = int(indices.max()) + 1 if len(indices) else 0
-    width = max(found, 1) if n_features is None else int(n_features)
+    found = int(indices.max(initial=0)) + 1
+    width = n_features or found
     X = sp.csr_matrix((X.data, indices, X.indptr), shape=(X.shape[0], max(width, found)))
     if found <= width:
         return X, ()
@@ -139,17 +130,11 @@ def _with_width(X: RowsLike, first: int, n_features: int | None, name: str) -> t
     return X[:, :width], (note,)
 
 
-def _dense_enough(X: RowsLike, max_bytes: int) -> Any:
-    """Return an array if a good part of the numbers is not 0, else the CSR matrix."""
-    n_numbers = X.shape[0] * X.shape[1]
-    return X.toarray() if X.nnz > _DENSE_ABOVE * n_numbers and 8 * n_numbers <= max_bytes else X
-
-
-def _short(value: float) -> str:
+def _shortest(value: float) -> str:
     return repr(value).removesuffix(".0")
 
 
-def _labels_to_write(examples: Examples) -> list[str]:
+def _labels(examples: Examples) -> list[str]:
     y = examples.y
     if y is None:
         return ["0"] * examples.n_rows
@@ -158,6 +143,4 @@ def _labels_to_write(examples: Examples) -> list[str]:
             f"Labels in svmlight are numbers, and those of {examples.source!r} are text, such as {str(y[0])!r}: number "
             "the classes, or write csv, parquet, arrow or npz."
         )
-    if y.dtype.kind == "b":
-        return ["1" if value else "-1" for value in y.tolist()]
-    return [_short(value) for value in y.tolist()]
+    return [_shortest(value) for value in (np.where(y, 1, -1) if y.dtype.kind == "b" else y).tolist()]

@@ -1,4 +1,4 @@
-"""The page docs/command-line.md, from the help texts: ``python -m votron.cli.reference > docs/command-line.md``."""
+"""The page docs/command-line.md, from the help texts: ``make reference``."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ votron predict days.votron tomorrow.csv -o out.csv    # label new rows
 - Options that are parameters of an estimator have the same names and defaults as in Python. Without `--random-state` a
   seed is drawn, printed and stored in the model file, so every run can be repeated. `SOURCE_DATE_EPOCH` replaces the
   date in model files. `NO_COLOR` turns colours off.
-- For completion in the shell: `votron completion bash > votron.bash`, then `source votron.bash`.
+- Shell completion: `eval "$(_VOTRON_COMPLETE=bash_source votron)"` in `~/.bashrc`; for zsh and fish in the same way.
 """
 
 
