@@ -111,6 +111,15 @@ class Fingerprint:
         return None
 
 
+@dataclass(frozen=True)
+class TrainingRun:
+    """The outcome of a trainer's ``run``: examples presented, and whether it converged or was interrupted."""
+
+    steps: int
+    converged: bool
+    interrupted: bool
+
+
 def _hash_of_labels(codes: NDArray[np.int64], first: int) -> int:
     """Return the sum of hashes of row number and class, in parts that fit into the cache."""
     total = 0

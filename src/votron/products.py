@@ -192,11 +192,6 @@ class Products(ABC):
         return self.pack(kept, np.arange(kept.shape[0])), self.squares(kept)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Panels
-# ----------------------------------------------------------------------------------------------------------------------
-
-
 class PackedRows(Store):
     """Rows as lists of nonzero feature groups; ``offsets`` is what their sums begin with."""
 
@@ -404,11 +399,6 @@ def _translated(store: PackedRows, slots: Index, place: NDArray[np.int32]) -> tu
     return starts, groups, weights
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Rows as they are, for kernels that are given as numbers
-# ----------------------------------------------------------------------------------------------------------------------
-
-
 class RowStore(Store):
     """Rows as they are, dense or CSR."""
 
@@ -528,11 +518,6 @@ class CallableProducts(Products):
     def squares(self, X: Rows) -> Floats:
         pieces = [np.diagonal(self.values(X[part], X[part])) for part in chunks(X.shape[0], 32)]
         return np.concatenate(pieces) if pieces else np.empty(0)
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# The choice
-# ----------------------------------------------------------------------------------------------------------------------
 
 
 def choose_products(traits: Traits, *, needs_distance: bool = False) -> Products:

@@ -190,7 +190,7 @@ def test_no_run_exceeds_a_mistake_bound(sample, tau, epochs):
 def test_a_run_that_does_is_an_error_in_votron(digits, n_classes, monkeypatch):
     X, y = digits[0][:100], digits[1][:100] % n_classes
     model = voted(epochs=None).fit(X, y)
-    monkeypatch.setattr("votron.theory.statements.novikoff_bound", lambda radius, margin: 1.0)
+    monkeypatch.setattr("votron.theory.bounds.novikoff_bound", lambda radius, margin: 1.0)
     with pytest.raises(BoundViolatedError, match="error in Votron"):
         certify(model, X, y)
 

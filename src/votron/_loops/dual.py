@@ -27,10 +27,6 @@ from numba import uint64
 from votron._loops._llvm import call_row_loop, compiled
 from votron._util.types import Array, Floats, Index
 
-# ----------------------------------------------------------------------------------------------------------------------
-# From dot products to kernel values
-# ----------------------------------------------------------------------------------------------------------------------
-
 
 class Steps(NamedTuple):
     """A kernel as loops over one row (`RowLoop`), one after another, in place.
@@ -76,11 +72,6 @@ def kernel_rows(pending, low, high, spare, out):
     """Fill ``out[k, low:high]`` with kernel values."""
     for k in range(pending.source.shape[0]):
         _kernel_row(pending.numbers[pending.source[k], low:high], k, low, pending.steps, out[k, low:high], spare)
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# Training
-# ----------------------------------------------------------------------------------------------------------------------
 
 
 @compiled
@@ -225,11 +216,6 @@ def walk(
                 n += 1
                 _add_row(K[k, :], sign * weight, F[c, :])
     return stop, n
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# Prediction: one scan over the mistakes, for every rule
-# ----------------------------------------------------------------------------------------------------------------------
 
 
 class Mistakes(NamedTuple):
@@ -385,3 +371,25 @@ def _mix(h):
     h = (h ^ (h >> uint64(30))) * uint64(0xBF58476D1CE4E5B9)
     h = (h ^ (h >> uint64(27))) * uint64(0x94D049BB133111EB)
     return h ^ (h >> uint64(31))
+
+
+@compiled
+def sweep(K, n, y, cap, a, f):
+    """Take each multiplier of the adatron to where its own constraint y f = 1 holds, within its range; count changes.
+
+    Of n examples ``a`` has the multipliers, between 0 and ``cap``, and ``f`` the scores Σ_j a_j y_j K[i, j].
+    """
+    changes = 0
+    for i in range(n):
+        gap = 1.0 - y[i] * f[i]
+        if (a[i] <= 0.0 and gap <= 0.0) or (a[i] >= cap[i] and gap >= 0.0):
+            continue
+        new = min(max(a[i] + gap / K[i, i], 0.0), cap[i])
+        change = (new - a[i]) * y[i]
+        if change == 0.0:
+            continue
+        a[i] = new
+        changes += 1
+        for j in range(n):
+            f[j] += change * K[i, j]
+    return changes

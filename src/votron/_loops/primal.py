@@ -109,9 +109,6 @@ def _prefetch(typingctx, array, position):
     return signature, codegen
 
 
-# -- gathering rows ----------------------------------------------------------------------------------------------------
-
-
 @compiled
 def _prefetch_row(indptr, array, row):
     """Ask for a row that comes soon: rows in shuffled order are nothing that the processor could foresee."""
@@ -158,9 +155,6 @@ def set_thresholds(starts, stops, values, codes, low, high, margins, constant, t
         for k in range(np.uint64(starts[i]), np.uint64(stops[i])):
             total += values[k] * values[k]
         thresholds[i] = margins[codes[i]] * (total + constant)
-
-
-# -- presenting rows ---------------------------------------------------------------------------------------------------
 
 
 @compiled
@@ -274,9 +268,6 @@ def walk_one(starts, stops, features, values, codes, thresholds, weights, time, 
             mistakes[0] += 1
             last = i
     return last
-
-
-# -- presenting rows, and noting every mistake -------------------------------------------------------------------------
 
 
 @compiled

@@ -82,11 +82,6 @@ HAS_QUADS = ("avx512vnni" if _WIDE else "avxvnni") in TARGET_FEATURES
 """Whether the processor multiplies bytes four at a time, without saturation (VNNI)."""
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# One step: a group of a support vector, in all lanes of ``weight``, times that group of some rows
-# ----------------------------------------------------------------------------------------------------------------------
-
-
 def _quads(builder, weight, x, total):
     """Add the four products of unsigned and signed bytes, in exact 32-bit arithmetic."""
     n = total.type.count
@@ -268,11 +263,6 @@ def dots_of_tiles(rows, offsets, slots, panels, width, height, first, last, out)
             _one_row(rows, n_groups, offsets, slots, k, panels, start, out, k * stride + p * width, stride)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Packing: rows as groups, lists of groups, panels
-# ----------------------------------------------------------------------------------------------------------------------
-
-
 @compiled
 def panels_of_rows(groups, width, padding, panels):
     """Lay rows of groups out as panels; rows past the end are padding."""
@@ -372,11 +362,6 @@ def copy_segments(starts, groups, weights, picks, first, to_starts, to_groups, t
             to_weights[n] = weights[j]
             n += 1
         to_starts[first + k + 1] = n
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# Squared lengths
-# ----------------------------------------------------------------------------------------------------------------------
 
 
 @intrinsic

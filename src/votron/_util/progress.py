@@ -9,13 +9,22 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Self, TextIO
+from typing import Protocol, Self, TextIO
 
 _REDRAW_SECONDS = 0.1
 _LINE_SECONDS = 5.0
 _LINE_SHARE = 0.1
 _DEFAULT_WIDTH = 80
 _MAX_BAR, _MIN_BAR = 30, 5
+
+
+class Watcher(Protocol):
+    """Receives the progress of training, and may stop it."""
+
+    def update(self, step: int, epoch: int, mistakes: int) -> None: ...
+
+    def should_stop(self) -> bool:
+        """Return whether to stop after this block."""
 
 
 class Progress:

@@ -122,9 +122,9 @@ def read_batches(path: str, options: Params) -> ExampleBatches:
 
 def missing_by_column(X: RowsLike) -> dict[str, int]:
     """Return how many rows lack each column that some lack."""
-    from votron._util.frames import empty_cells
+    from votron._util.frames import missing_in
 
-    counts = {name: int(np.count_nonzero(empty_cells(X[name]))) for name in getattr(X, "columns", ())}
+    counts = {name: int(np.count_nonzero(missing_in(X[name]))) for name in getattr(X, "columns", ())}
     return {name: n for name, n in counts.items() if n}
 
 

@@ -14,7 +14,7 @@ from votron.cli.command import NewFile, command, flag, option, size
 from votron.cli.models import provenance_of, save_model
 from votron.cli.output import in_words, pairs, write_figure
 from votron.cli.training import Job, Trained, certificate_of, estimator_of, measure, train_in_memory
-from votron.evaluate.confusion import beside_majority, rarest_in_words
+from votron.evaluate.evaluation import beside_majority, rarest_in_words
 from votron.plots.training import RulesOverTime
 
 _SHOWN = ("kernel", "rule", "epochs", "converged", "mistakes", "support")

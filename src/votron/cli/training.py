@@ -29,7 +29,7 @@ from votron.cli.reading import (
 )
 from votron.data.options import STRATEGIES
 from votron.errors import VotronError
-from votron.evaluate.confusion import Confusion
+from votron.evaluate.evaluation import Confusion
 
 if TYPE_CHECKING:
     from votron.data import Examples

@@ -19,6 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from votron._util.progress import Watcher
 from votron._util.resources import n_bytes, rows_in_bytes
 from votron._util.types import Array, Floats, Index, Rows, RowsLike
 from votron.cluster.client import connection, current_client, results_of
@@ -27,8 +28,8 @@ from votron.cluster.walk import ClusterRun, ClusterTimings, Presented
 from votron.cluster.workers import Segment, WorkerShards
 from votron.engine.dual import DualTrainer
 from votron.engine.primal import PrimalTrainer
-from votron.engine.run import TrainingRun, Watcher
 from votron.errors import DataError
+from votron.history import TrainingRun
 from votron.kernels import Kernel
 from votron.products import Products, Traits
 from votron.products import squares as squared_lengths

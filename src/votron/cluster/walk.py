@@ -23,12 +23,13 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from votron._loops import dual as _loops
+from votron._util.progress import Watcher
 from votron._util.resources import Team, n_bytes, team
 from votron._util.types import Array, Floats, Index, Rows
 from votron.blocks import WORTH_A_THREAD, DotCache, KernelBlock, scratch
 from votron.cluster.shard import Look, NewEvents, Numbers, Reply, Step, stacked
 from votron.engine.dual import DualTrainer, Limits, Mistakes, finite_bound, rounding_of
-from votron.engine.run import TrainingRun, Watcher
+from votron.history import TrainingRun
 from votron.kernels import Kernel
 from votron.products import BLOCK_MULTIPLE, Products, RowStore, padded
 

@@ -4,8 +4,8 @@ from votron.engine.adatron import MaximalMargin, solve_adatron
 from votron.engine.dual import DualTrainer
 from votron.engine.linear import LinearTrainer
 from votron.engine.primal import PrimalTrainer
-from votron.engine.run import TrainingRun
 from votron.engine.winnow import WinnowTrainer
+from votron.history import TrainingRun
 
 __all__ = [
     "DualTrainer",

@@ -28,11 +28,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from votron._loops import adatron as _loops
+from votron._loops import dual as _loops
+from votron._util.progress import Watcher
 from votron._util.resources import Team, chunks, team
 from votron._util.types import Array, Floats, Index, Rows
 from votron.blocks import ROWS_AT_ONCE
-from votron.engine.run import Watcher
 from votron.kernels import Kernel
 
 FIRST = 400
@@ -122,8 +122,6 @@ class _CoordinateSteps:
         self.separable: bool | None = None
         self.add(_spread(y, self.learnable, FIRST))
 
-    # -- the numbers that tell how far it is --------------------------------------------------------------------------
-
     @property
     def support(self) -> Index:
         return self.rows[self.a > 0]
@@ -157,8 +155,6 @@ class _CoordinateSteps:
         """Return the sum of max(0, 1 − y f), each times its weight."""
         short = np.maximum(0.0, 1.0 - margins)
         return float(short.sum() if self.weights is None else short @ self.weights[rows])
-
-    # -- the search ---------------------------------------------------------------------------------------------------
 
     def rounds(self, max_sweeps: int, threads: Team) -> Iterator[int]:
         """Solve the working set, look at all examples, let violators join; yield the passes so far."""
@@ -218,8 +214,6 @@ class _CoordinateSteps:
         y, coefficients = self.y[rows], self.a * self.y[self.rows[:old]]
         self.f = np.concatenate([self.f, self.K[old:n, :old] @ coefficients])
         self.a = np.concatenate([self.a, np.zeros(len(y))])
-
-    # -- kernel values ------------------------------------------------------------------------------------------------
 
     def values(self, A: Index, B: Index) -> Floats:
         """Return the kernel values of two sets of examples."""

@@ -31,11 +31,12 @@ import scipy.sparse as sp
 from numpy.typing import DTypeLike, NDArray
 
 from votron._loops import dual as _loops
+from votron._util.progress import Watcher
 from votron._util.resources import Growing, Team, team
 from votron._util.types import Array, Floats, Index, Rows
 from votron.blocks import WORTH_A_THREAD, DotCache, Events, KernelBlock
-from votron.engine.run import TrainingRun, Watcher
 from votron.errors import IndefiniteKernelError, NotRepresentableError
+from votron.history import TrainingRun
 from votron.kernels import Kernel
 from votron.products import GramProducts, Products, Traits, padded
 from votron.record import MistakeRecord
@@ -66,8 +67,6 @@ class DualTrainer:
         self._products: Products | None = None
         self._largest = 0.0
         self.support_rows: Rows = None
-
-    # -- the state ----------------------------------------------------------------------------------------------------
 
     @classmethod
     def resume(cls, kernel: Kernel, margin: float | Floats, record: MistakeRecord, support_rows: Rows) -> DualTrainer:
@@ -118,8 +117,6 @@ class DualTrainer:
         self._when.extend(mistakes.time)
         self._score.extend(mistakes.score)
         self._norm2.extend(mistakes.norm2)
-
-    # -- training -----------------------------------------------------------------------------------------------------
 
     def run(
         self,

@@ -17,11 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from votron._loops import primal as _loops
+from votron._util.progress import Watcher
 from votron._util.resources import Growing, pieces, team
 from votron._util.types import Array, Floats, Index, Rows
 from votron.engine.presentation import Presentation, RowBatch
 from votron.engine.primal import aligned_zeros, weights_width
-from votron.engine.run import TrainingRun, Watcher
+from votron.history import TrainingRun
 from votron.kernels import Kernel
 from votron.record import MistakeRecord
 

@@ -8,6 +8,7 @@ learns, and the others bring rows. The result does not depend on the threads, no
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
@@ -18,17 +19,18 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from votron._loops import primal as _loops
+from votron._util.progress import Watcher
 from votron._util.resources import pieces, team
 from votron._util.types import Array, Floats, Index, Params, Rows
 from votron.engine.presentation import Presentation, RowBatch
-from votron.engine.run import TrainingRun, Watcher
 from votron.errors import NotRepresentableError
+from votron.history import TrainingRun
 
 WORTH_A_THREAD = 1 << 18
 """Weights to be read below which threads cost more than they gain."""
 _CACHE_LINE = 64
 _LARGEST = 1e300
-_ARRAYS = ("weights", "timed", "bias_weights", "bias_timed", "_mistakes")
+_SUMS = ("bias_weights", "bias_timed", "_mistakes")
 
 
 class PrimalTrainer:
@@ -60,8 +62,6 @@ class PrimalTrainer:
     def n_bytes(n_features: int, n_vectors: int) -> int:
         """Return the memory that a trainer takes, with the vectors that it makes."""
         return 8 * n_features * (2 * weights_width(n_vectors) + n_vectors)
-
-    # -- results ------------------------------------------------------------------------------------------------------
 
     @property
     def n_mistakes(self) -> NDArray[np.int64]:
@@ -128,26 +128,22 @@ class PrimalTrainer:
         made.n_features, made.weights, made.timed, made.time = int(weights.shape[0]), weights, timed, time
         made.bias_weights[: len(mistakes)], made.bias_timed[: len(mistakes)] = bias
         made._mistakes[: len(mistakes)] = mistakes
-        made.thin = thin
-        made.largest_weight = largest_weight
+        made.thin, made.largest_weight = thin, largest_weight
         return made
 
     def state(self) -> Params:
-        """Return what `resume` takes: weights, (n_features, n_vectors), and so on, without what pads them."""
+        """Return the arrays that `resume` takes: weights, (n_features, n_vectors), and so on, without padding."""
         n = self.n_vectors
+        bias = self.bias_weights[:n], self.bias_timed[:n]
         return {
             "weights": self.weights[:, :n],
             "timed": self.timed[:, :n],
-            "bias": (self.bias_weights[:n], self.bias_timed[:n]),
+            "bias": bias,
             "mistakes": self.n_mistakes,
-            "time": self.time,
-            "largest_weight": self.largest_weight,
         }
 
     def __getstate__(self) -> Params:
         return {**self.__dict__, "_made": {}}
-
-    # -- states -------------------------------------------------------------------------------------------------------
 
     @property
     def is_sparse(self) -> bool:
@@ -170,20 +166,32 @@ class PrimalTrainer:
 
     def copy(self) -> PrimalTrainer:
         self.densify()
-        size = self.n_features, self.n_vectors
-        other = PrimalTrainer(*size, bias=self.bias, margin=self.margin, joint=self.joint)
-        for name in _ARRAYS:
-            mine = getattr(self, name)
-            getattr(other, name)[..., : mine.shape[-1]] = mine  # those from a file may lack what pads them
-        other.time, other.largest_weight = self.time, self.largest_weight
+        other = copy.copy(self)
+        other.weights, other.timed = self._padded(self.weights), self._padded(self.timed)
+        for name in _SUMS:
+            setattr(other, name, getattr(self, name).copy())
         return other
 
     def take_over(self, other: PrimalTrainer) -> None:
         """Take the state of another trainer, which is not needed any more."""
-        for name in _ARRAYS:
-            setattr(self, name, getattr(other, name))
-        self.time, self.largest_weight, self._made = other.time, other.largest_weight, {}
-        self.thin = other.thin
+        self.__dict__.update(other.__dict__, _made={})
+
+    def _padded(self, array: Floats) -> Floats:
+        """Return a copy of weights that starts on a cache line; those from a file may lack what pads them."""
+        out = aligned_zeros(self.n_features, weights_width(self.n_vectors))
+        out[:, : array.shape[1]] = array
+        return out
+
+    def _make_ready(self) -> None:
+        """Make all weights writeable: those from a file may be neither dense nor writeable."""
+        self.densify()
+        for name in ("weights", "timed"):
+            given = getattr(self, name)
+            if not given.flags.writeable or given.shape[1] != weights_width(self.n_vectors):
+                setattr(self, name, self._padded(given))
+        for name in _SUMS:
+            if not getattr(self, name).flags.writeable:
+                setattr(self, name, getattr(self, name).copy())
 
     @contextmanager
     def undone_on_error(self, X: Rows) -> Iterator[None]:
@@ -196,33 +204,17 @@ class PrimalTrainer:
         else:
             seen[:] = X.any(axis=0)
         touched = np.flatnonzero(seen)
-        before = [self.weights[touched].copy(), self.timed[touched].copy()]
-        before += [getattr(self, name).copy() for name in _ARRAYS[2:]]
+        weights, timed = self.weights[touched].copy(), self.timed[touched].copy()
+        sums = {name: getattr(self, name).copy() for name in _SUMS}
         time, largest_weight = self.time, self.largest_weight
         try:
             yield
         except BaseException:
-            self.weights[touched], self.timed[touched] = before[:2]
-            for name, values in zip(_ARRAYS[2:], before[2:], strict=True):
-                getattr(self, name)[:] = values
-            self.time, self.largest_weight, self._made = time, largest_weight, {}
+            self.weights[touched], self.timed[touched] = weights, timed
+            self.__dict__.update(sums, time=time, largest_weight=largest_weight, _made={})
             if was_sparse:
                 self.sparsify()
             raise
-
-    def _make_ready(self) -> None:
-        """Make all weights writeable: those from a file may be neither dense nor writeable."""
-        self.densify()
-        for name in ("weights", "timed"):
-            given = getattr(self, name)
-            if not given.flags.writeable or given.shape[1] != weights_width(self.n_vectors):
-                setattr(self, name, aligned_zeros(self.n_features, weights_width(self.n_vectors)))
-                getattr(self, name)[:, : given.shape[1]] = given
-        for name in _ARRAYS[2:]:
-            if not getattr(self, name).flags.writeable:
-                setattr(self, name, getattr(self, name).copy())
-
-    # -- training -----------------------------------------------------------------------------------------------------
 
     def run(
         self,
@@ -248,9 +240,8 @@ class PrimalTrainer:
         self._check_size(X, n_steps)
         self._make_ready()
         self._made = {}
-        first, n = self.time, len(order)
+        first, n, pauses = self.time, len(order), pauses or {}
         last_mistake, interrupted = first, False
-        pauses = {} if pauses is None else pauses
         pauses.get(0, _nothing)()
         batches = Presentation(
             X,
@@ -269,8 +260,7 @@ class PrimalTrainer:
                 if batch.last_wrong >= 0:
                     last_mistake = self.time + batch.last_wrong + 1
                 self.time += batch.n
-                self._made = {}
-                steps = self.time - first
+                self._made, steps = {}, self.time - first
                 pauses.get(steps, _nothing)()
                 if watcher is not None:
                     watcher.update(steps, (steps - 1) // n + 1, int(self._mistakes.sum()))
@@ -305,10 +295,9 @@ class PrimalTrainer:
         """Raise if a score or sum could overflow."""
         values = X.data if sp.issparse(X) else X
         largest = max(abs(float(values.max(initial=0))), abs(float(values.min(initial=0))), 1.0)
-        steps = float(self.time + n_steps + 1)
-        largest_step = max(1.0, self.largest_weight)
-        if not largest_step * largest * largest * steps * steps * (self.n_features + 1.0) < _LARGEST:
-            weighted = f" with weights as large as {largest_step:g}" if largest_step > 1 else ""
+        steps, step = float(self.time + n_steps + 1), max(1.0, self.largest_weight)
+        if not step * largest * largest * steps * steps * (self.n_features + 1.0) < _LARGEST:
+            weighted = f" with weights as large as {step:g}" if step > 1 else ""
             raise NotRepresentableError(
                 f"Sums over values as large as {largest:g}{weighted} can exceed the largest float64: scale the data "
                 "down."

@@ -13,13 +13,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from votron._util.types import Floats, Index, Labels, Rows, RowsLike
 from votron.engine import TrainingRun, WinnowTrainer
-from votron.engine.boolean import active_rows
+from votron.engine.winnow import active_rows
 from votron.errors import NotRepresentableError
 from votron.estimators import _training as training
 from votron.estimators._data import TrainingData, training_data
 from votron.estimators.base import VotronClassifier
 from votron.rules.forms import Form, Linear
-from votron.theory.winnow import CONSTRAINTS
+from votron.theory.bounds import WINNOW_CONSTRAINTS
 
 __all__ = ["WinnowClassifier"]
 
@@ -123,7 +123,7 @@ class WinnowClassifier(VotronClassifier):
     _FIXED_IN_BATCHES = ("promotion", "threshold", "demotion", "complement", "binarize")
     _encoder_defaults: ClassVar[dict[str, str]] = {"numeric": "keep", "dates": "onehot"}  # it wants 0 and 1
     _parameter_constraints: ClassVar[dict[str, list[object]]] = {
-        **CONSTRAINTS,
+        **WINNOW_CONSTRAINTS,
         "complement": ["boolean"],
         "binarize": [Interval(Real, None, None, closed="neither"), None],
         "epochs": [Interval(Real, 0, None, closed="neither"), None],

@@ -1,10 +1,10 @@
 """Guarantees of a record: margins, bounds, evidence, certificates."""
 
 from votron.theory.bounds import (
-    BestMargin,
     agnostic_compression_bound,
     best_inseparable_bound,
     compression_bound,
+    disjunction_mistake_bound,
     fixed_draw_bound,
     held_out_bound,
     inseparable_bound,
@@ -29,30 +29,19 @@ from votron.theory.conversions import (
 )
 from votron.theory.essential import (
     EssentialSupport,
-    LeftOut,
-    SeparatingVector,
-    Sphere,
     essential_support_vectors,
     separating_vector,
     smallest_sphere,
     svm_leave_one_out,
     vapnik_svm_bound,
 )
-from votron.theory.evidence import Assumption, Measured
 from votron.theory.geometry import Margins, margins
-from votron.theory.winnow import disjunction_mistake_bound
 
 __all__ = [
-    "Assumption",
-    "BestMargin",
     "Bound",
     "Certificate",
     "EssentialSupport",
-    "LeftOut",
     "Margins",
-    "Measured",
-    "SeparatingVector",
-    "Sphere",
     "agnostic_compression_bound",
     "best_inseparable_bound",
     "certify",

@@ -2,7 +2,7 @@
 
 Symbols
 -------
-m        examples
+m        training examples
 k        mistakes of the perceptron
 R        the radius: the largest ‖x‖ in feature space
 γ        a margin: the least y (u·x) over the examples, for some u of length 1
@@ -11,10 +11,10 @@ d        examples on which a predictor depends, ‖α‖₀: its compression set
 κ        ⌈(R/γ)²⌉
 δ        the probability with which a guarantee may fail
 
-A bound on mistakes is a fact about a run. A bound on an error, the probability of a wrong prediction for one more
-example, is about examples drawn independently from one distribution. Some bound an *expected* error by an expected
-number of mistakes: with one run's mistakes they give an estimate, and no guarantee. A bound of 1 or more on an error is
-returned as it is.
+In parameters R is ``radius``, γ ``margin``, D ``deviation``, k ``mistakes`` and δ ``delta``. A bound on mistakes is a
+fact about a run. A bound on an error, the probability of a wrong prediction for one more example, is about examples
+drawn independently from one distribution. Some bound an *expected* error by an expected number of mistakes: with one
+run's mistakes they give an estimate, and no guarantee. A bound of 1 or more on an error is returned as it is.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq, minimize_scalar
 from scipy.special import betaincinv, betaln
+from sklearn.utils._param_validation import Interval, StrOptions, validate_parameter_constraints
 
 from votron.errors import VotronError
 
@@ -34,20 +35,11 @@ ROUNDING = 1e-9
 """Relative distance by which rounding may put a bound below a whole number."""
 
 
-# -- mistakes ---------------------------------------------------------------------------------------------------------
-
-
 def novikoff_bound(radius: float, margin: float) -> float:
     """Bound the mistakes of the perceptron on separable data: (R/γ)² (Block 1962, Novikoff 1962).
 
-    It holds for every order of the examples, every number of passes and every kernel, with R and γ of its space.
-
-    Parameters
-    ----------
-    radius : float
-        R, the largest ‖x‖.
-    margin : float
-        γ > 0 such that some u with ‖u‖ = 1 has y (u·x) ≥ γ for every example; the largest is the best.
+    It holds for every order of the examples, every number of passes and every kernel, with R and γ of its space. γ > 0
+    is the margin of any vector, and the largest is best.
 
     Notes
     -----
@@ -66,12 +58,8 @@ def novikoff_bound(radius: float, margin: float) -> float:
 def unit_length_bound(margin: float) -> float:
     """Bound the mistakes of the perceptron on separable examples of length 1: 1/δ² with δ the margin (Columbia's form).
 
-    Parameters
-    ----------
-    margin : float
-        δ in (0, 1]: the least |v·x| for some v with ‖v‖ = 1 that classifies every example correctly. If each example is
-        divided by its length it is the normalised margin, min y (u·x)/‖x‖, and the bound can only become smaller:
-        1/normalised ≤ R/unnormalised (Graepel et al., equation 5).
+    If each example is divided by its length, δ is the normalised margin min y (u·x)/‖x‖, in (0, 1], and the bound can
+    only become smaller: 1/normalised ≤ R/unnormalised (Graepel et al., equation 5).
 
     Examples
     --------
@@ -86,15 +74,8 @@ def unit_length_bound(margin: float) -> float:
 def inseparable_bound(radius: float, deviation: float, margin: float) -> float:
     """Bound the mistakes of the perceptron on any data: ((R + D)/γ)² (Freund & Schapire, theorem 2).
 
-    It holds for any u with ‖u‖ = 1; `best_inseparable_bound` finds the best γ of a given u.
-
-    Parameters
-    ----------
-    radius, margin : float
-        R, the largest ‖x‖, and any γ > 0.
-    deviation : float
-        D: the square root of the sum of max(0, γ − y (u·x))² over all *presentations*: T times each example over T
-        epochs. It may also run over the mistakes only, with their multiplicity.
+    It holds for any u with ‖u‖ = 1 and any γ > 0; `best_inseparable_bound` finds the best γ of a given u. D sums over
+    all *presentations*, T times each example over T epochs, or over the mistakes only, with their multiplicity.
 
     Examples
     --------
@@ -180,23 +161,12 @@ def _square(value: float) -> float:
     return value * value
 
 
-# -- errors, by mistakes ----------------------------------------------------------------------------------------------
-
-
 def leave_one_out_bound(mistakes: float, m: int, *, deterministic: bool = True) -> float:
     """Bound the error of the leave-one-out conversion: E[k]/(m + 1), or twice that for the vote (Helmbold & Warmuth).
 
-    It bounds the expected error (Freund & Schapire, theorem 3).
-
-    Parameters
-    ----------
-    mistakes : float
-        E[k]: expected mistakes in one pass over m + 1 random examples.
-    m : int
-        Training examples.
-    deterministic : bool, default=True
-        The majority vote over all prefixes of the sample, as of the voted perceptron after one epoch; otherwise one
-        random prefix.
+    It bounds the expected error (Freund & Schapire, theorem 3), E[k] the expected mistakes in one pass over m + 1
+    random examples. The ``deterministic`` conversion is the majority vote over all prefixes of the sample, as of the
+    voted perceptron after one epoch; otherwise it is one random prefix.
 
     Examples
     --------
@@ -226,17 +196,10 @@ def vapnik_chervonenkis_bound(
 ) -> float:
     """Bound the error of the final vector after convergence: min(k, (R/γ)²)/(m + 1) (Vapnik & Chervonenkis 1974).
 
-    It bounds the expected error. `vapnik_svm_bound`, for support vector machines, has the essential support vectors in
-    place of the examples with a mistake.
-
-    Parameters
-    ----------
-    m : int
-        Training examples.
-    n_wrong : float
-        E[k], k the *distinct* examples with a mistake on the way to convergence on m + 1 random examples.
-    radius, margin : float, optional
-        R and the largest γ over those examples.
+    It bounds the expected error. ``n_wrong`` is E[k], k the *distinct* examples with a mistake on the way to
+    convergence on m + 1 random examples; ``radius`` and ``margin`` are R and the largest γ over those.
+    `vapnik_svm_bound`, for support vector machines, has the essential support vectors in place of the examples with a
+    mistake.
 
     Examples
     --------
@@ -254,9 +217,6 @@ def least_count(name: str, n: float, radius: float | None, margin: float | None)
     return n if radius is None or margin is None else min(n, novikoff_bound(radius, margin))
 
 
-# -- errors after one pass --------------------------------------------------------------------------------------------
-
-
 def one_pass_bound(mistakes: int, m: int, delta: float) -> float:
     """Bound the error after one pass by its mistakes: k/m + √(2 ln(1/δ)/m) (Cesa-Bianchi, Conconi & Gentile 2004).
 
@@ -264,13 +224,6 @@ def one_pass_bound(mistakes: int, m: int, delta: float) -> float:
     examples: the error of one of them drawn anew for each prediction. A majority vote of the m errs at most twice as
     often. Here k is the run's own, so this is a guarantee. For ``rule="random"``, which draws once for each row, it
     bounds the mean over seeds only: see `fixed_draw_bound`.
-
-    Parameters
-    ----------
-    mistakes, m : int
-        k: mistakes of any online learner in one pass over the m examples.
-    delta : float
-        δ: the probability with which the bound may fail.
 
     Notes
     -----
@@ -327,21 +280,11 @@ def fixed_draw_bound(mean_error: float, heaviest: float, delta: float) -> float:
     return float(brentq(excess, mean, math.exp(2) * mean + level))
 
 
-# -- errors, by sparsity ----------------------------------------------------------------------------------------------
-
-
 def compression_bound(m: int, d: int, delta: float) -> float:
     """Bound the error of a consistent predictor that depends on d of m examples: Graepel, Herbrich & Williamson's (7).
 
-    (ln C(m, d) + ln m + ln(1/δ)) / (m − d). With probability 1 − δ, a converged perceptron's error is below it. The
-    kernel must not depend on the sample.
-
-    Parameters
-    ----------
-    m, d : int
-        Training examples, and ‖α‖₀ < m: those on which the final vector depends.
-    delta : float
-        δ: the probability with which the bound may fail.
+    (ln C(m, d) + ln m + ln(1/δ)) / (m − d). With probability 1 − δ, a converged perceptron's error is below it, for d
+    its ‖α‖₀ < m. The kernel must not depend on the sample.
 
     Examples
     --------
@@ -357,15 +300,8 @@ def agnostic_compression_bound(m: int, d: int, errors: int, delta: float) -> flo
     """Bound the error of a predictor that depends on d of m examples and errs on some of the others.
 
     The p > r with kl(r ‖ p) = (ln C(m, d) + ln m + ln(1/δ)) / (m − d), where r = errors/(m − d) and
-    kl(r ‖ p) = r ln(r/p) + (1 − r) ln((1 − r)/(1 − p)). With probability 1 − δ, the error is at most this. The kernel
-    must not depend on the sample.
-
-    Parameters
-    ----------
-    m, d, errors : int
-        Training examples, those on which the predictor depends, and wrong predictions among the m − d others.
-    delta : float
-        δ: the probability with which the bound may fail.
+    kl(r ‖ p) = r ln(r/p) + (1 − r) ln((1 − r)/(1 − p)); ``errors`` are wrong predictions among the m − d others. With
+    probability 1 − δ, the error is at most this. The kernel must not depend on the sample.
 
     Notes
     -----
@@ -396,16 +332,8 @@ def agnostic_compression_bound(m: int, d: int, errors: int, delta: float) -> flo
 def margin_bound(m: int, radius: float, margin: float, delta: float) -> float:
     """Bound the error of the perceptron by a margin that any vector attains: Graepel, Herbrich & Williamson's (8).
 
-    The bound (7) with κ = ⌈(R/γ)²⌉ for d: with probability 1 − δ, a converged perceptron's error is below it.
-
-    Parameters
-    ----------
-    m : int
-        Training examples.
-    radius, margin : float
-        As in `novikoff_bound`: the margin of *any* vector, such as a support vector machine's. (R/γ)² must be below m.
-    delta : float
-        δ: the probability with which the bound may fail.
+    The bound (7) with κ = ⌈(R/γ)²⌉ < m for d: with probability 1 − δ, a converged perceptron's error is below it. γ is
+    the margin of *any* vector, such as a support vector machine's.
 
     Examples
     --------
@@ -424,15 +352,6 @@ def margin_bound_simple(m: int, kappa: int, delta: float, n: float = 4.0) -> flo
     (κ ln(2em/κ) + n/(n − 1) · (ln m + ln(1/δ))) / m. It is larger than (8), and easier to compare with
     `pac_margin_bound`.
 
-    Parameters
-    ----------
-    m, kappa : int
-        Training examples, and κ = ⌈(R/γ)²⌉, at least 1.
-    delta : float
-        δ, as in `margin_bound`.
-    n : float, default=4.0
-        At least 4, and less than m/κ.
-
     Examples
     --------
     >>> round(margin_bound_simple(m=10_000, kappa=100, delta=0.05), 4)
@@ -447,16 +366,8 @@ def margin_bound_simple(m: int, kappa: int, delta: float, n: float = 4.0) -> flo
 def pac_margin_bound(m: int, kappa: float, delta: float) -> float:
     """Bound the error by the attained margin, for comparison: the PAC margin bound (Shawe-Taylor et al. 1998).
 
-    2/m · (64 κ log₂(2em/(16κ)) log₂(32m) + log₂(2m) + log₂(1/δ))
-
-    Parameters
-    ----------
-    m : int
-        Training examples.
-    kappa : float
-        κ = (R/γ)², with the margin γ that the classifier itself attains; less than 2em/16.
-    delta : float
-        δ: the probability with which the bound may fail.
+    2/m · (64 κ log₂(2em/(16κ)) log₂(32m) + log₂(2m) + log₂(1/δ)), for κ = (R/γ)² < em/8 with the margin γ that the
+    classifier itself attains.
 
     Examples
     --------
@@ -473,14 +384,8 @@ def pac_margin_bound(m: int, kappa: float, delta: float) -> float:
 def held_out_bound(errors: int, m: int, delta: float) -> float:
     """Bound the error of any predictor by its errors on a test set: the p with P(Bin(m, p) ≤ errors) = δ.
 
-    With probability 1 − δ, the error is at most this (Clopper & Pearson, 1934).
-
-    Parameters
-    ----------
-    errors, m : int
-        Wrong predictions, and test examples, which were not used for training.
-    delta : float
-        δ: the probability with which the bound may fail.
+    With probability 1 − δ, the error is at most this (Clopper & Pearson, 1934). ``errors`` are the wrong predictions on
+    m test examples, which were not used for training.
 
     Examples
     --------
@@ -505,7 +410,67 @@ def log_binomial(m: int, d: int) -> float:
     return 0.0 if d in (0, m) else -math.log1p(m) - float(betaln(m - d + 1, d + 1))
 
 
-# -- parameters -------------------------------------------------------------------------------------------------------
+WINNOW_CONSTRAINTS: dict[str, list[object]] = {
+    "promotion": [Interval(Real, 1, None, closed="neither")],
+    "threshold": [Interval(Real, 0, None, closed="neither"), None],
+    "demotion": [StrOptions({"divide", "eliminate"})],
+}
+
+
+def disjunction_mistake_bound(
+    n_features: int,
+    n_literals: int,
+    promotion: float = 2.0,
+    threshold: float | None = None,
+    demotion: str = "divide",
+) -> float:
+    """Bound the mistakes of Winnow on examples of a disjunction of k of n features (Littlestone, 1988).
+
+    For any number and order of examples, with α the promotion and θ the threshold, Winnow2 (``demotion="divide"``)
+    makes at most (1 + α) k ⌈log_α θ⌉ + α n / ((α − 1) θ) mistakes, and Winnow1 (``demotion="eliminate"``) at most
+    α k ⌈log_α θ⌉ + n / θ. For two classes it bounds ``WinnowClassifier.n_mistakes_``.
+
+    Parameters
+    ----------
+    n_features, n_literals : int
+        n, with ``complement=True`` twice the number of features; and k, the features in the disjunction.
+    promotion, threshold, demotion : float, float or None, {"divide", "eliminate"}
+        As in `WinnowClassifier`. For θ ≤ 1 the logarithm counts as 0: a literal that starts at 1 is never missed.
+
+    Notes
+    -----
+    A promotion happens on a positive example, at a sum of active weights below θ, and multiplies the weight of a
+    literal of the disjunction. A false positive has no such literal active, so these weights never fall: each is
+    promoted at most ⌈log_α θ⌉ times, and there are p ≤ k⌈log_α θ⌉ promotions. The sum of all weights starts at n and is
+    never negative. A promotion adds less than (α − 1)θ to it. A demotion happens at a sum of active weights of at least
+    θ and takes away at least (1 − 1/α)θ, an elimination at least θ. Hence there are at most
+    (n/θ + (α − 1)p) / (1 − 1/α) demotions, or n/θ + (α − 1)p eliminations. Add the two.
+
+    Examples
+    --------
+    >>> disjunction_mistake_bound(n_features=1024, n_literals=3)
+    85.0
+    """
+    given = {"promotion": promotion, "threshold": threshold, "demotion": demotion}
+    validate_parameter_constraints(WINNOW_CONSTRAINTS, given, "disjunction_mistake_bound")
+    n, k = count("n_features", n_features, 1), count("n_literals", n_literals, 0)
+    _check(k <= n, "n_literals", k, f"at most n_features = {n}")
+    alpha, theta = float(promotion), n / 2 if threshold is None else float(threshold)
+    promotions = k * _promotions_of_a_literal(alpha, theta)
+    if demotion == "eliminate":
+        return alpha * promotions + n / theta
+    return (1 + alpha) * promotions + n / theta * (alpha / (alpha - 1))
+
+
+def _promotions_of_a_literal(alpha: float, theta: float) -> int:
+    """Return ⌈log_α θ⌉, 0 for θ ≤ 1."""
+    estimate = math.log(theta) / math.log(alpha)
+    if estimate > 1e6:  # too many to count; one more, for rounding
+        return math.ceil(estimate * (1 + 1e-9)) + 1
+    n, weight = 0, 1.0
+    while weight < theta:  # multiplied as in training, with the same rounding
+        n, weight = n + 1, weight * alpha
+    return n
 
 
 def _check(right: bool, name: str, value: object, wanted: str) -> None:

@@ -327,12 +327,12 @@ def _with(touched: list[Assumption], evidence: Evidence) -> Evidence:
 
 def _bound(statement: Statement, evidence: Evidence, delta: float) -> Bound:
     n = len(evidence.runs)
-    found = [statement.value(evidence, c, delta) for c in range(n)]
+    found = [statement.evaluate(evidence, c, delta) for c in range(n)]
     # only guarantees depend on δ
-    shared = [statement.value(evidence, c, delta / n) for c in range(n)] if statement.kind == GUARANTEE else found
+    shared = [statement.evaluate(evidence, c, delta / n) for c in range(n)] if statement.kind == GUARANTEE else found
     joint = None
     if statement.joint and evidence.together is not None:
-        joint = _finite(statement.value(replace(evidence, runs=(evidence.together,)), 0, delta)[0])
+        joint = _finite(statement.evaluate(replace(evidence, runs=(evidence.together,)), 0, delta)[0])
     return Bound(
         name=statement.name,
         formula=statement.formula,

@@ -30,13 +30,11 @@ SLICES = ("voted", "leave-one-out", "mixture")
 
 
 class OnlineLearner(Protocol):
-    """An online learner, such as `OnlinePerceptron`."""
+    """An online learner, such as `OnlinePerceptron`, which predicts +1 or -1."""
 
-    def predict(self, x: RowsLike) -> int:
-        """Return +1 or -1."""
+    def predict(self, x: RowsLike) -> int: ...
 
-    def update(self, x: RowsLike, y: Label) -> object:
-        """Learn from an example."""
+    def update(self, x: RowsLike, y: Label) -> object: ...
 
 
 def randomized_leave_one_out(
@@ -48,18 +46,9 @@ def randomized_leave_one_out(
 ) -> int:
     """Predict by a learner trained on a random prefix of the sample (Helmbold & Warmuth).
 
-    Its expected error is at most E[k]/(m + 1), k the learner's mistakes in one pass over m + 1 random examples.
-
-    Parameters
-    ----------
-    make_learner : callable
-        Returns a new learner, such as `OnlinePerceptron`.
-    X, y : examples and labels +1, -1
-        The sample, of m examples.
-    x : example
-        The example to predict.
-    random_state : int or None
-        Seed for the length of the prefix, drawn uniformly from {0, ..., m}.
+    The sample has m examples and labels +1 and -1, and the length of the prefix is drawn uniformly from {0, ..., m}.
+    ``make_learner`` returns a new learner, such as `OnlinePerceptron`. The expected error is at most E[k]/(m + 1), k
+    the learner's mistakes in one pass over m + 1 random examples.
 
     Examples
     --------
@@ -69,8 +58,8 @@ def randomized_leave_one_out(
     """
     r = int(np.random.default_rng(random_state).integers(0, len(X) + 1))
     learner = make_learner()
-    for i in range(r):
-        learner.update(X[i], y[i])
+    for example, label in zip(X[:r], y[:r], strict=True):
+        learner.update(example, label)
     return int(learner.predict(x))
 
 

@@ -52,13 +52,14 @@ TOLERANCE = 1e-6
 """Distance of y f(x) from 1 that counts as none."""
 ZERO = 1e-13
 """Share of all weights that counts as 0."""
+OFFSET = 10.0
+"""Length of the constant feature for a free number; the result does not depend on it."""
+SETTLED = 1e-9
+"""Step of the free number after which it has converged."""
 
 
 class Sphere(NamedTuple):
-    """The smallest sphere around points.
-
-    The centre is the sum of the points with ``weights``, and ``radius`` the distance of the farthest point from it.
-    """
+    """The smallest sphere around points: its radius, and the weights of the points that sum up to its centre."""
 
     radius: float
     weights: Floats
@@ -123,6 +124,13 @@ class EssentialSupport:
     are both errors of leave-one-out, and γ = R = 1. (Freund & Schapire's summary of the bound has R; Vapnik & Chapelle
     quote it with the diameter, 2R.) The sphere has to hold the support vectors of some expansion: a single essential
     one has R = 0, and may be an error.
+
+    Examples
+    --------
+    >>> X, y = np.array([[-9.0], [-1.0], [1.0], [9.0]]), [-1, -1, 1, 1]
+    >>> found = essential_support_vectors(X @ X.T, y)
+    >>> found.essential.tolist(), round(found.margin, 9), round(found.extent, 9)
+    ([1, 2], 1.0, 2.0)
     """
 
     alpha: Floats
@@ -179,7 +187,7 @@ def essential_support_vectors(K: ArrayLike, y: ArrayLike, *, threshold: bool = T
 
 
 class SeparatingVector(NamedTuple):
-    """A vector u of length 1 with the largest margin on a sample: u = Σ c_i x_i, and γ = min y (u·x)."""
+    """A vector u = Σ c_i x_i of length 1 with the largest margin on a sample."""
 
     coefficients: Floats
     margin: float
@@ -188,8 +196,9 @@ class SeparatingVector(NamedTuple):
 def separating_vector(K: ArrayLike, y: ArrayLike) -> SeparatingVector | None:
     """Find the vector that separates a small sample through the origin with the largest margin.
 
-    It takes kernel values of at most 2,000 examples and labels +1 and -1, and returns None if there is no vector with a
-    margin above 1e-4 of the radius.
+    It takes kernel values of at most 2,000 examples and labels +1 and -1. The result has ``coefficients`` c of the
+    vector u = Σ c_i x_i of length 1 and its ``margin`` min y (u·x). It is None if no margin is above 1e-4 of the
+    radius.
 
     Examples
     --------
@@ -207,11 +216,7 @@ def separating_vector(K: ArrayLike, y: ArrayLike) -> SeparatingVector | None:
 
 
 class LeftOut(NamedTuple):
-    """The hyperplanes of maximal margin trained without one example each.
-
-    ``scores`` are y f(x) of each example under the hyperplane trained without it; -1 where the others are all of the
-    other class, and the hyperplane has a threshold. ``errors`` are the examples with a score of 0 or less.
-    """
+    """The scores of examples under the hyperplanes trained without them, and the examples with a score of 0 or less."""
 
     scores: Floats
     errors: Index
@@ -220,8 +225,10 @@ class LeftOut(NamedTuple):
 def svm_leave_one_out(K: ArrayLike, y: ArrayLike, *, threshold: bool = True) -> LeftOut:
     """Find the leave-one-out errors of the hyperplane of maximal margin.
 
-    The parameters are those of `essential_support_vectors`, which all errors are. Their share among m + 1 examples is
-    an unbiased estimate of the expected error after m.
+    The parameters are those of `essential_support_vectors`. The ``scores`` are y f(x) of each example under the
+    hyperplane trained without it, or -1 where the others are all of the other class and there is a threshold. The
+    ``errors``, those with a score of 0 or less, are all essential. Their share among m + 1 examples is an unbiased
+    estimate of the expected error after m.
 
     Examples
     --------
@@ -238,16 +245,9 @@ def svm_leave_one_out(K: ArrayLike, y: ArrayLike, *, threshold: bool = True) -> 
 def vapnik_svm_bound(m: int, n_essential: float, radius: float | None = None, margin: float | None = None) -> float:
     """Bound the error of the hyperplane of maximal margin: min(K, (r/γ)²)/(m + 1) (Vapnik 1998).
 
-    It bounds the expected error, for independent examples that are separable with probability 1.
-
-    Parameters
-    ----------
-    m : int
-        Training examples.
-    n_essential : float
-        E[K], K the essential support vectors of m + 1 random examples.
-    radius, margin : float, optional
-        r and γ: ``extent`` and ``margin`` of an `EssentialSupport`.
+    It bounds the expected error, for independent examples that are separable with probability 1. ``n_essential`` is
+    E[K], K the essential support vectors of m + 1 random examples; ``radius`` and ``margin`` are r and γ, ``extent``
+    and ``margin`` of an `EssentialSupport`.
 
     Examples
     --------
@@ -257,12 +257,6 @@ def vapnik_svm_bound(m: int, n_essential: float, radius: float | None = None, ma
     0.5
     """
     return least_count("n_essential", n_essential, radius, margin) / (count("m", m, 1) + 1)
-
-
-OFFSET = 10.0
-"""Length of the constant feature for a free number; the result does not depend on it."""
-SETTLED = 1e-9
-"""Step of the free number after which it has converged."""
 
 
 class _Plane(NamedTuple):
@@ -360,26 +354,20 @@ def _features(K: Floats, centred: bool) -> tuple[Floats, float]:
 
 
 def _checked_gram(owner: str, K: ArrayLike) -> Floats:
-    must = f"The 'K' parameter of {owner} must be a square matrix, the kernel values of examples with each other"
-    given = np.asarray(K)
-    if given.dtype.kind not in "buif":
-        raise VotronError(f"{must}. Got dtype {given.dtype} instead.", parameter="K")
-    matrix: Floats = given.astype(np.float64)
-    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not len(matrix):
-        raise VotronError(f"{must}. Got shape {matrix.shape} instead.", parameter="K")
-    if len(matrix) > MOST:
-        raise VotronError(f"{must}, of at most {MOST}: take a sample. Got {len(matrix)} instead.", parameter="K")
-    if not np.isfinite(matrix).all():
-        raise VotronError(f"{must}, all finite. Got NaN or infinity among them instead.", parameter="K")
+    matrix = np.asarray(K, dtype=np.float64)
+
+    def check(right: bool, wanted: str, got: str, error: type[VotronError] = VotronError) -> None:
+        if not right:
+            raise error(f"The 'K' parameter of {owner} must be {wanted}. Got {got} instead.", parameter="K")
+
+    check(matrix.ndim == 2 and matrix.shape[0] == matrix.shape[1] > 0, "a square matrix", f"shape {matrix.shape}")
+    check(len(matrix) <= MOST, f"the kernel values of at most {MOST} examples", f"{len(matrix)}")
+    check(bool(np.isfinite(matrix).all()), "finite", "NaN or infinity")
     size = float(np.abs(matrix).max())
-    if np.abs(matrix - matrix.T).max() > SLACK * size:
-        raise VotronError(f"{must}, and symmetric. Got K(x, z) and K(z, x) that differ instead.", parameter="K")
+    check(np.abs(matrix - matrix.T).max() <= SLACK * size, "symmetric", "K(x, z) and K(z, x) that differ")
     matrix = (matrix + matrix.T) / 2
     lowest = float(np.linalg.eigvalsh(matrix)[0])
-    if lowest < -SLACK * size:
-        raise IndefiniteKernelError(
-            f"{must}, and positive semi-definite. Got the eigenvalue {lowest:g} instead.", parameter="K"
-        )
+    check(lowest >= -SLACK * size, "positive semi-definite", f"the eigenvalue {lowest:g}", IndefiniteKernelError)
     return matrix
 
 

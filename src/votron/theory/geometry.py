@@ -49,6 +49,14 @@ class Margins:
         w·x, and +1 where the vector should score the example positively, else -1.
     norms, lengths : arrays of shape (n_vectors,) and (n_samples,)
         ‖w‖ and ‖x‖.
+
+    Examples
+    --------
+    >>> from votron import AveragedPerceptronClassifier
+    >>> from votron.theory import margins
+    >>> model = AveragedPerceptronClassifier(fit_intercept=False, random_state=0).fit([[1.0, 0.0], [0.0, 1.0]], [1, 0])
+    >>> margins(model, [[1.0, 0.0], [0.0, 1.0]], [1, 0])
+    Margins(2 examples, R = 1, unnormalised margins [0.7071])
     """
 
     scores: Floats

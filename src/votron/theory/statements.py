@@ -25,23 +25,8 @@ import numpy as np
 from votron._util.registry import Registry
 from votron._util.types import Floats, Index
 from votron.errors import VotronError
-from votron.theory.bounds import (
-    ROUNDING,
-    agnostic_compression_bound,
-    best_inseparable_bound,
-    compression_bound,
-    fixed_draw_bound,
-    held_out_bound,
-    inseparable_bound,
-    leave_one_out_bound,
-    margin_bound_simple,
-    novikoff_bound,
-    one_pass_bound,
-    pac_margin_bound,
-    unit_length_bound,
-    vapnik_chervonenkis_bound,
-)
-from votron.theory.evidence import AVERAGE, LAST, MAXIMAL, MEAN_RANDOM, ONE_RANDOM, ONE_VOTE, Assumption, Evidence
+from votron.theory import bounds
+from votron.theory.evidence import AVERAGE, LAST, MAXIMAL, MEAN_RANDOM, ONE_RANDOM, ONE_VOTE, Assumption, Evidence, Run
 
 Kind = Literal["fact", "guarantee", "estimate"]
 Quantity = Literal["mistakes", "support", "error"]
@@ -59,6 +44,8 @@ ANY_VECTOR    it is about a vector and its margin, however it was found
 
 Value = tuple[float, str]
 """A value, or NaN, and a remark on where it comes from, or why there is none."""
+Source = Callable[[Evidence, int, float], Value]
+"""Returns the value for one vector of a run, from `Evidence`, the vector's number and δ."""
 
 
 @dataclass(frozen=True)
@@ -85,9 +72,16 @@ class Statement:
     quantity: Quantity
     predictor: str
     wants: tuple[str, ...]
-    value: Callable[[Evidence, int, float], Value]
+    value: Source
     joint: bool = False
     if_weighted: tuple[str, ...] = PLAIN
+
+    def evaluate(self, evidence: Evidence, c: int, delta: float) -> Value:
+        """Return the value, or NaN, and a remark."""
+        try:
+            return self.value(evidence, c, delta)
+        except NoValue as reason:
+            return math.nan, str(reason)
 
     def assumptions(self, evidence: Evidence) -> tuple[Assumption, ...]:
         """Return the assumptions, and whether they hold for the run."""
@@ -116,43 +110,49 @@ def _assumptions(name: str, evidence: Evidence, predictor: str) -> list[Assumpti
     unit_length = bool(np.allclose(evidence.lengths, 1.0, rtol=0, atol=1e-6))
     mine = evidence.predictor == predictor
     other = "" if mine else f", not by the {predictor}"
-    claim = ": your claim"
-    longer = "" if evidence.lengths_known else claim
+    left_out = f"{evidence.left_out} rows of length 0 were left out, and the bound ignores such rows"
+    longer = f"no new example is longer than R{'' if evidence.lengths_known else ': your claim'}"
     found: dict[str, tuple[bool | None, str]] = {
-        "i.i.d.": (None, f"examples are drawn independently from one distribution{claim}"),
+        "i.i.d.": (None, "examples are drawn independently from one distribution: your claim"),
         "its rule": (mine, f"the model predicts by the {evidence.predictor}{other}"),
         "τ = 0": (evidence.tau == 0, f"updates were made up to a margin of τ = {evidence.tau:g}"),
         "consistent": (consistent, f"the final vectors {'do not err' if consistent else 'err'} on training examples"),
         "unit length": (unit_length, f"examples {'have' if unit_length else 'do not have'} length 1"),
         "draws": (None, "the hash of a row and the seed is as good as a random draw for each row: not verified"),
-        "labels known": (None, f"new rows have no label that training did not have{claim}"),
-        "K(x, x) > 0": (False, f"{evidence.left_out} rows of length 0 were left out, and the bound ignores such rows"),
-        "R known": (evidence.lengths_known or None, f"no new example is longer than R{longer}"),
+        "labels known": (None, "new rows have no label that training did not have: your claim"),
+        "K(x, x) > 0": (False, left_out),
+        "R known": (evidence.lengths_known or None, longer),
     }
     holds, because = found.get(name, (False, f"nothing is known of {name!r} for such a model"))
-    switch = predictor if name == "its rule" else name
-    change = "" if holds else evidence.switches.get(switch, "")
+    change = "" if holds else evidence.switches.get(predictor if name == "its rule" else name, "")
     return [Assumption(name, holds, because, change, another_run=name == "K(x, x) > 0")]
 
 
-# -- mistakes ---------------------------------------------------------------------------------------------------------
+class NoValue(Exception):
+    """A bound has no value for a vector; the message is the reason."""
 
-ERRS, INSEPARABLE = "the vector errs on training examples", "no vector at hand separates the data"
-UNKNOWN = math.nan, "the mistakes of the first epoch are not known any more"
+
+def _need(holds: bool, otherwise: str) -> None:
+    if not holds:
+        raise NoValue(otherwise)
+
+
+def _attained(evidence: Evidence, c: int, *, normalized: bool = False) -> tuple[float, str]:
+    """Return the largest margin of any candidate, which is positive, and the candidate's name."""
+    attained, name = evidence.attained_margin(c, normalized=normalized)
+    _need(attained > 0, "no vector at hand separates the data")
+    return attained, name
 
 
 def _novikoff(evidence: Evidence, c: int, delta: float) -> Value:
-    attained, name = evidence.attained_margin(c)
-    if attained <= 0:
-        return math.nan, INSEPARABLE
-    return novikoff_bound(evidence.radius * evidence.stretch, attained), f"margin {attained:.3g} of {name}"
+    attained, name = _attained(evidence, c)
+    return bounds.novikoff_bound(evidence.radius * evidence.stretch, attained), f"margin {attained:.3g} of {name}"
 
 
 def _unit_length(evidence: Evidence, c: int, delta: float) -> Value:
-    attained, name = evidence.attained_margin(c, normalized=True)
-    if attained <= 0:
-        return math.nan, INSEPARABLE
-    return evidence.stretch**2 * unit_length_bound(min(1.0, attained)), f"normalised margin {attained:.3g} of {name}"
+    attained, name = _attained(evidence, c, normalized=True)
+    bound = evidence.stretch**2 * bounds.unit_length_bound(min(1.0, attained))
+    return bound, f"normalised margin {attained:.3g} of {name}"
 
 
 def _inseparable(evidence: Evidence, c: int, delta: float) -> Value:
@@ -161,21 +161,20 @@ def _inseparable(evidence: Evidence, c: int, delta: float) -> Value:
 
 def _least_inseparable(evidence: Evidence, c: int, times: int) -> tuple[float, str, str, float]:
     """Return the least ((R + D)/γ)² over candidates and γ, where it comes from, and the candidate and γ themselves."""
-    if (c, times) in evidence.cache:
-        return evidence.cache[c, times]
-    radius = evidence.radius * evidence.stretch
-    found = [(best_inseparable_bound(each[:, c], radius, times), name) for name, each in evidence.candidates.items()]
-    best, name = min(found, key=lambda pair: pair[0].bound)
-    remark = f"γ = {best.margin:.3g}, D = {best.deviation:.3g} of {name}"
-    remark = "no γ says more than their number" if math.isinf(best.margin) else remark
-    evidence.cache[c, times] = best.bound, remark, name, best.margin
+    if (c, times) not in evidence.cache:
+        radius = evidence.radius * evidence.stretch
+        found = {k: bounds.best_inseparable_bound(of[:, c], radius, times) for k, of in evidence.candidates.items()}
+        name, best = min(found.items(), key=lambda item: item[1].bound)
+        remark = f"γ = {best.margin:.3g}, D = {best.deviation:.3g} of {name}"
+        remark = "no γ says more than their number" if math.isinf(best.margin) else remark
+        evidence.cache[c, times] = best.bound, remark, name, best.margin
     return evidence.cache[c, times]
 
 
 def _inseparable_mistakes(evidence: Evidence, c: int, delta: float) -> Value:
     run = evidence.runs[c]
     if run.wrong is None or run.times is None:
-        return math.nan, "the model does not keep which examples had mistakes"
+        raise NoValue("the model does not keep which examples had mistakes")
     return _of_mistakes(evidence, c, run.wrong, run.times, evidence.presentations)
 
 
@@ -187,25 +186,29 @@ def _of_mistakes(evidence: Evidence, c: int, rows: Index, times: Index | Floats,
     _, _, name, gamma = _least_inseparable(evidence, c, presentations)
     if not len(rows):
         return 0.0, "no mistakes"
-    if math.isinf(gamma):
-        return math.nan, "no γ says more than the count itself"
+    _need(math.isfinite(gamma), "no γ says more than the count itself")
     short = np.maximum(0.0, gamma - evidence.candidates[name][rows, c])
     deviation = math.sqrt(float(np.sum(times * np.square(short))))
     radius = float(evidence.lengths[rows].max()) * evidence.stretch
-    return inseparable_bound(radius, deviation, gamma), f"γ = {gamma:.3g}, D = {deviation:.3g} of {name}"
+    return bounds.inseparable_bound(radius, deviation, gamma), f"γ = {gamma:.3g}, D = {deviation:.3g} of {name}"
 
 
-# -- errors after one epoch -------------------------------------------------------------------------------------------
+def _first_pass(evidence: Evidence, c: int) -> tuple[int, int, str]:
+    """Return the mistakes of the first epoch, its examples, and a remark."""
+    k = evidence.runs[c].first_pass
+    if k is None:
+        raise NoValue("the mistakes of the first epoch are not known any more")
+    return k, evidence.first_m, f"{k} mistakes in the first epoch"
 
 
-def _leave_one_out(deterministic: bool) -> Callable[[Evidence, int, float], Value]:
-    def value(evidence: Evidence, c: int, delta: float) -> Value:
-        k = evidence.runs[c].first_pass
-        if k is None:
-            return UNKNOWN
-        return leave_one_out_bound(k, evidence.first_m, deterministic=deterministic), f"{k} mistakes in the first epoch"
+def _leave_one_out(evidence: Evidence, c: int, delta: float) -> Value:
+    k, m, remark = _first_pass(evidence, c)
+    return bounds.leave_one_out_bound(k, m), remark
 
-    return value
+
+def _leave_one_out_random(evidence: Evidence, c: int, delta: float) -> Value:
+    k, m, remark = _first_pass(evidence, c)
+    return bounds.leave_one_out_bound(k, m, deterministic=False), remark
 
 
 def _corollary_1(evidence: Evidence, c: int, delta: float) -> Value:
@@ -214,141 +217,124 @@ def _corollary_1(evidence: Evidence, c: int, delta: float) -> Value:
 
 
 def _corollary_2(evidence: Evidence, c: int, delta: float) -> Value:
+    _, m, _ = _first_pass(evidence, c)
     rows = evidence.runs[c].first_wrong
     if rows is None:
-        return UNKNOWN
+        raise NoValue("the model does not keep which examples had mistakes")
     bound, remark = _of_mistakes(evidence, c, rows, np.ones(len(rows)), 1)
-    return 2 * bound / (evidence.first_m + 1), remark
+    return 2 * bound / (m + 1), remark
 
 
 def _one_pass_vote(evidence: Evidence, c: int, delta: float) -> Value:
     # The theorem is about the vectors at times 0..m-1, the vote about those at 1..m. Where the vote errs at least m/2
     # of its votes are wrong, so at least m/2 - 1 of the theorem's.
-    k, m = evidence.runs[c].first_pass, evidence.first_m
-    if k is None:
-        return UNKNOWN
-    if m <= 2:
-        return math.nan, "no more than two examples"
-    return one_pass_bound(k, m, delta) * 2 * m / (m - 2), f"{k} mistakes in the first epoch"
+    k, m, remark = _first_pass(evidence, c)
+    _need(m > 2, "no more than two examples")
+    return bounds.one_pass_bound(k, m, delta) * 2 * m / (m - 2), remark
 
 
 def _one_pass_mean(evidence: Evidence, c: int, delta: float) -> Value:
     # The theorem is about times 0..m-1, the rule draws from 0..m: one slice more, which may err always.
-    k, m = evidence.runs[c].first_pass, evidence.first_m
-    if k is None:
-        return UNKNOWN
-    return (m * one_pass_bound(k, m, delta) + 1) / (m + 1), f"{k} mistakes in the first epoch"
+    k, m, remark = _first_pass(evidence, c)
+    return (m * bounds.one_pass_bound(k, m, delta) + 1) / (m + 1), remark
 
 
 def _one_pass_fixed(evidence: Evidence, c: int, delta: float) -> Value:
     # Three things may fail, each at δ/3: the mean over the pass, the limit on how likely a row is, and the draws.
     mean, remark = _one_pass_mean(evidence, c, delta / 3)
-    if math.isnan(mean):
-        return mean, remark
     if evidence.most_repeated is None:
-        return math.nan, "which rows are equal is not known with a precomputed kernel"
-    heaviest = held_out_bound(evidence.most_repeated, len(evidence.lengths), delta / 3)  # of all rows, held out or not
-    times = "no row came twice" if evidence.most_repeated == 1 else f"one row came {evidence.most_repeated:,} times"
-    return fixed_draw_bound(mean, heaviest, delta / 3), f"{remark}, {times}"
+        raise NoValue("which rows are equal is not known with a precomputed kernel")
+    times, n = evidence.most_repeated, len(evidence.lengths)  # of all rows, held out or not
+    remark += ", no row came twice" if times == 1 else f", one row came {times:,} times"
+    return bounds.fixed_draw_bound(mean, bounds.held_out_bound(times, n, delta / 3), delta / 3), remark
 
 
-# -- errors of one vector ---------------------------------------------------------------------------------------------
+def _consistent(evidence: Evidence, c: int) -> Run:
+    _need(evidence.runs[c].consistent, "the vector errs on training examples")
+    return evidence.runs[c]
 
 
 def _vapnik_chervonenkis(evidence: Evidence, c: int, delta: float) -> Value:
-    run = evidence.runs[c]
-    if not run.consistent:
-        return math.nan, ERRS
+    run = _consistent(evidence, c)
     rows: Index | slice = slice(None) if run.wrong is None else run.wrong
     attained, name = evidence.attained_margin(c, rows) if run.support else (0.0, "")
     if attained > 0:
         ratio = float(evidence.lengths[rows].max()) * evidence.stretch / attained
         if ratio * ratio < run.support:
-            return vapnik_chervonenkis_bound(evidence.m, ratio * ratio), f"margin {attained:.3g} of {name}"
+            return bounds.vapnik_chervonenkis_bound(evidence.m, ratio * ratio), f"margin {attained:.3g} of {name}"
     return _support_share(evidence, c, delta)
 
 
 def _support_share(evidence: Evidence, c: int, delta: float) -> Value:
     support = evidence.runs[c].support
-    return vapnik_chervonenkis_bound(evidence.m, support), f"{support} support vectors"
+    return bounds.vapnik_chervonenkis_bound(evidence.m, support), f"{support} support vectors"
 
 
 def _compression(evidence: Evidence, c: int, delta: float) -> Value:
-    if not evidence.runs[c].consistent:
-        return math.nan, ERRS
-    return _by_sparsity(evidence, c, delta, compression_bound)
-
-
-def _by_sparsity(evidence: Evidence, c: int, delta: float, bound: Callable[[int, int, float], float]) -> Value:
-    run = evidence.runs[c]
-    if run.support >= evidence.m:
-        return math.nan, f"too many support vectors ({run.support})"
-    return bound(evidence.m, run.support, delta), f"{run.support} support vectors"
+    support = _consistent(evidence, c).support
+    _need(support < evidence.m, f"too many support vectors ({support})")
+    return bounds.compression_bound(evidence.m, support, delta), f"{support} support vectors"
 
 
 def _agnostic(evidence: Evidence, c: int, delta: float) -> Value:
-    run = evidence.runs[c]
-    if run.outside > evidence.m - run.support:
-        return math.nan, "too few examples outside the support"
-    value, remark = _by_sparsity(evidence, c, delta, lambda m, d, δ: agnostic_compression_bound(m, d, run.outside, δ))
-    return value, remark if math.isnan(value) else f"{remark}, {run.outside} of the other examples wrong"
+    return _with_errors(evidence, c, delta, evidence.runs[c].outside)
 
 
 def _own_rule(evidence: Evidence, c: int, delta: float) -> Value:
-    run = evidence.runs[c]
-    if run.own_outside is None:
-        return math.nan, "the rule depends on held-out examples too"
-    return _agnostic(replace(evidence, runs=(replace(run, outside=run.own_outside),)), 0, delta)
+    outside = evidence.runs[c].own_outside
+    if outside is None:
+        raise NoValue("the rule depends on held-out examples too")
+    return _with_errors(evidence, c, delta, outside)
 
 
-def _kappa(evidence: Evidence, c: int) -> Value:
-    """Return κ = ⌈(R/γ)²⌉ for the best margin of any candidate."""
-    if not evidence.runs[c].consistent:
-        return math.nan, ERRS
-    attained, name = evidence.attained_margin(c)
-    if attained <= 0:
-        return math.nan, INSEPARABLE
-    bound = novikoff_bound(evidence.radius * evidence.stretch, attained)
-    if math.isinf(bound):
-        return math.nan, f"(R/γ)² is too large by the margin of {name}"
-    kappa = math.ceil(bound * (1 - ROUNDING))
-    return float(kappa), f"(R/γ)² = {kappa:,} by the margin of {name}"
+def _with_errors(evidence: Evidence, c: int, delta: float, outside: int) -> Value:
+    m, support = evidence.m, evidence.runs[c].support
+    _need(outside <= m - support, "too few examples outside the support")
+    _need(support < m, f"too many support vectors ({support})")
+    remark = f"{support} support vectors, {outside} of the other examples wrong"
+    return bounds.agnostic_compression_bound(m, support, outside, delta), remark
+
+
+def _kappa(evidence: Evidence, c: int, limit: str) -> tuple[int, str]:
+    """Return κ = ⌈(R/γ)²⌉ for the best margin of any candidate, below m or m/4."""
+    _consistent(evidence, c)
+    attained, name = _attained(evidence, c)
+    bound = bounds.novikoff_bound(evidence.radius * evidence.stretch, attained)
+    _need(math.isfinite(bound), f"(R/γ)² is too large by the margin of {name}")
+    kappa = math.ceil(bound * (1 - bounds.ROUNDING))
+    remark = f"(R/γ)² = {kappa:,} by the margin of {name}"
+    _need(kappa < evidence.m / (4 if limit == "m/4" else 1), f"{remark}, not less than {limit}")
+    return kappa, remark
 
 
 def _margin(evidence: Evidence, c: int, delta: float) -> Value:
-    kappa, remark = _kappa(evidence, c)
-    if not kappa < evidence.m:
-        return math.nan, remark if math.isnan(kappa) else f"{remark}, not less than m"
-    return compression_bound(evidence.m, int(kappa), delta), remark
+    kappa, remark = _kappa(evidence, c, "m")
+    return bounds.compression_bound(evidence.m, kappa, delta), remark
 
 
 def _margin_simple(evidence: Evidence, c: int, delta: float) -> Value:
-    kappa, remark = _kappa(evidence, c)
-    if not kappa < evidence.m / 4:
-        return math.nan, remark if math.isnan(kappa) else f"{remark}, not less than m/4"
+    kappa, remark = _kappa(evidence, c, "m/4")
     n = max(4.0, evidence.m / kappa * (1 - 1e-12))  # the larger n, the smaller the bound
-    return margin_bound_simple(evidence.m, int(kappa), delta, n), remark
+    return bounds.margin_bound_simple(evidence.m, kappa, delta, n), remark
 
 
-def _pac(name: str) -> Callable[[Evidence, int, float], Value]:
+def _pac(name: str) -> Source:
     def value(evidence: Evidence, c: int, delta: float) -> Value:
-        if evidence.trained_jointly:
-            return math.nan, "the theorem is about one vector's sign, and these were trained together for the label"
+        jointly = "the theorem is about one vector's sign, and these were trained together for the label"
+        _need(not evidence.trained_jointly, jointly)
         attained = float(evidence.candidates[name][:, c].min())
-        if attained <= 0:
-            return math.nan, ERRS
-        kappa = novikoff_bound(evidence.radius, attained)
-        if not kappa < math.e * evidence.m / 8:
-            return math.nan, f"(R/γ)² = {kappa:,.0f} for its own margin, too large beside m"
-        return pac_margin_bound(evidence.m, kappa, delta), f"(R/γ)² = {kappa:,.0f} for its own margin"
+        _need(attained > 0, "the vector errs on training examples")
+        kappa = bounds.novikoff_bound(evidence.radius, attained)
+        remark = f"(R/γ)² = {kappa:,.0f} for its own margin"
+        _need(kappa < math.e * evidence.m / 8, f"{remark}, too large beside m")
+        return bounds.pac_margin_bound(evidence.m, kappa, delta), remark
 
     return value
 
 
-# -- the list ---------------------------------------------------------------------------------------------------------
-
-_ONE = ("i.i.d.", "kernel fixed", "one epoch", "τ = 0", "its rule", "planned end")
-_LAST = ("i.i.d.", "kernel fixed", "consistent", "its rule")
+_FIXED = ("i.i.d.", "kernel fixed")
+_ONE = (*_FIXED, "one epoch", "τ = 0", "its rule", "planned end")
+_LAST = (*_FIXED, "consistent", "its rule")
 
 STATEMENTS: tuple[Statement, ...] = (
     Statement("Block & Novikoff", "k ≤ (R/γ)²", FACT, "mistakes", "", (), _novikoff),
@@ -356,77 +342,46 @@ STATEMENTS: tuple[Statement, ...] = (
     Statement("Freund & Schapire, theorem 2", "k ≤ ((R + D)/γ)²", FACT, "mistakes", "", (), _inseparable),
     Statement("theorem 2, of mistakes only", "k ≤ ((R + D)/γ)²", FACT, "mistakes", "", (), _inseparable_mistakes),
     Statement("Graepel et al., sparsity", "‖α‖₀ ≤ ‖α‖₁ ≤ (R/γ)²", FACT, "support", "", (), _novikoff),
-    Statement(
-        "Helmbold & Warmuth", "2 k/(m+1)", ESTIMATE, "error", ONE_VOTE, _ONE, _leave_one_out(True), True,
-        if_weighted=OWN_WEIGHTS,
-    ),
-    Statement("Freund & Schapire, cor. 1", "2/(m+1) ((R+D)/γ)²", ESTIMATE, "error", ONE_VOTE, _ONE, _corollary_1),
-    Statement("Freund & Schapire, cor. 2", "the same of mistakes", ESTIMATE, "error", ONE_VOTE, _ONE, _corollary_2),
-    Statement(
-        "Cesa-Bianchi, Conconi & Gentile", "2 (k/m + √(2 ln(1/δ)/m))", GUARANTEE, "error", ONE_VOTE, _ONE,
-        _one_pass_vote, True, if_weighted=OWN_WEIGHTS,
-    ),
-    Statement(
-        "Cesa-Bianchi et al., fixed draws", "k/m + √(2 ln(3/δ)/m), and for the draws", GUARANTEE, "error", ONE_RANDOM,
-        (*_ONE, "draws"), _one_pass_fixed, True, if_weighted=OWN_WEIGHTS,
-    ),
-    Statement(
-        "Helmbold & Warmuth", "k/(m+1)", ESTIMATE, "error", MEAN_RANDOM, _ONE, _leave_one_out(False), True,
-        if_weighted=OWN_WEIGHTS,
-    ),
-    Statement(
-        "Cesa-Bianchi, Conconi & Gentile", "k/m + √(2 ln(1/δ)/m)", GUARANTEE, "error", MEAN_RANDOM, _ONE,
-        _one_pass_mean, True, if_weighted=OWN_WEIGHTS,
-    ),
-    Statement(
-        "Vapnik & Chervonenkis", "min(d, (R/γ)²)/(m+1)", ESTIMATE, "error", LAST, (*_LAST, "τ = 0"),
-        _vapnik_chervonenkis,
-    ),
-    Statement(
-        "Graepel et al. (7)", "(ln C(m,d) + ln m + ln(1/δ))/(m−d)", GUARANTEE, "error", LAST, (*_LAST, "planned end"),
-        _compression, True, if_weighted=OWN_WEIGHTS,
-    ),
-    Statement(
-        "(7) with errors", "kl(errors/(m−d) ‖ ·) as in (7)", GUARANTEE, "error", LAST,
-        ("i.i.d.", "kernel fixed", "its rule", "planned end"), _agnostic, True, if_weighted=OWN_WEIGHTS,
-    ),
-    Statement("Graepel et al. (8)", "(7) with d = (R/γ)²", GUARANTEE, "error", LAST, (*_LAST, "planned end"), _margin),
-    Statement(
-        "Graepel et al., section 5", "(κ ln(2em/κ) + n/(n−1) ln(m/δ))/m", GUARANTEE, "error", LAST,
-        (*_LAST, "planned end"), _margin_simple,
-    ),
-    Statement(
-        "PAC margin", "64 κ log₂² terms, own margin", GUARANTEE, "error", LAST, (*_LAST, "R known"), _pac("last"),
-        if_weighted=ANY_VECTOR,
-    ),
-    Statement(
-        "PAC margin", "64 κ log₂² terms, own margin", GUARANTEE, "error", AVERAGE,
-        ("i.i.d.", "kernel fixed", "R known", "its rule"), _pac("average"),
-        if_weighted=ANY_VECTOR,
-    ),
-    Statement(
-        "Vapnik, support vectors", "support/(m+1)", ESTIMATE, "error", MAXIMAL,
-        ("i.i.d.", "kernel fixed", "exact"), _support_share, if_weighted=OWN_WEIGHTS,
-    ),
-    Statement(
-        "Graepel et al. (7)", "(ln C(m,d) + ln m + ln(1/δ))/(m−d)", GUARANTEE, "error", MAXIMAL,
-        ("i.i.d.", "kernel fixed", "consistent", "exact"), _compression, True, if_weighted=OWN_WEIGHTS,
-    ),
-    Statement(
-        "(7) with errors", "kl(errors/(m−d) ‖ ·) as in (7)", GUARANTEE, "error", MAXIMAL,
-        ("i.i.d.", "kernel fixed", "exact"), _agnostic, True, if_weighted=OWN_WEIGHTS,
-    ),
-    Statement(
-        "PAC margin", "64 κ log₂² terms", GUARANTEE, "error", MAXIMAL,
-        ("i.i.d.", "kernel fixed", "consistent", "R known"), _pac("its own"),
-        if_weighted=ANY_VECTOR,
-    ),
+    Statement("Helmbold & Warmuth", "2 k/(m+1)", ESTIMATE, "error", ONE_VOTE,
+              _ONE, _leave_one_out, True, OWN_WEIGHTS),
+    Statement("Freund & Schapire, cor. 1", "2/(m+1) ((R+D)/γ)²", ESTIMATE, "error", ONE_VOTE,
+              _ONE, _corollary_1),
+    Statement("Freund & Schapire, cor. 2", "the same of mistakes", ESTIMATE, "error", ONE_VOTE,
+              _ONE, _corollary_2),
+    Statement("Cesa-Bianchi, Conconi & Gentile", "2 (k/m + √(2 ln(1/δ)/m))", GUARANTEE, "error", ONE_VOTE,
+              _ONE, _one_pass_vote, True, OWN_WEIGHTS),
+    Statement("Cesa-Bianchi et al., fixed draws", "k/m + √(2 ln(3/δ)/m), and for the draws", GUARANTEE, "error",
+              ONE_RANDOM, (*_ONE, "draws"), _one_pass_fixed, True, OWN_WEIGHTS),
+    Statement("Helmbold & Warmuth", "k/(m+1)", ESTIMATE, "error", MEAN_RANDOM,
+              _ONE, _leave_one_out_random, True, OWN_WEIGHTS),
+    Statement("Cesa-Bianchi, Conconi & Gentile", "k/m + √(2 ln(1/δ)/m)", GUARANTEE, "error", MEAN_RANDOM,
+              _ONE, _one_pass_mean, True, OWN_WEIGHTS),
+    Statement("Vapnik & Chervonenkis", "min(d, (R/γ)²)/(m+1)", ESTIMATE, "error", LAST,
+              (*_LAST, "τ = 0"), _vapnik_chervonenkis),
+    Statement("Graepel et al. (7)", "(ln C(m,d) + ln m + ln(1/δ))/(m−d)", GUARANTEE, "error", LAST,
+              (*_LAST, "planned end"), _compression, True, OWN_WEIGHTS),
+    Statement("(7) with errors", "kl(errors/(m−d) ‖ ·) as in (7)", GUARANTEE, "error", LAST,
+              (*_FIXED, "its rule", "planned end"), _agnostic, True, OWN_WEIGHTS),
+    Statement("Graepel et al. (8)", "(7) with d = (R/γ)²", GUARANTEE, "error", LAST,
+              (*_LAST, "planned end"), _margin),
+    Statement("Graepel et al., section 5", "(κ ln(2em/κ) + n/(n−1) ln(m/δ))/m", GUARANTEE, "error", LAST,
+              (*_LAST, "planned end"), _margin_simple),
+    Statement("PAC margin", "64 κ log₂² terms, own margin", GUARANTEE, "error", LAST,
+              (*_LAST, "R known"), _pac("last"), if_weighted=ANY_VECTOR),
+    Statement("PAC margin", "64 κ log₂² terms, own margin", GUARANTEE, "error", AVERAGE,
+              (*_FIXED, "R known", "its rule"), _pac("average"), if_weighted=ANY_VECTOR),
+    Statement("Vapnik, support vectors", "support/(m+1)", ESTIMATE, "error", MAXIMAL,
+              (*_FIXED, "exact"), _support_share, if_weighted=OWN_WEIGHTS),
+    Statement("Graepel et al. (7)", "(ln C(m,d) + ln m + ln(1/δ))/(m−d)", GUARANTEE, "error", MAXIMAL,
+              (*_FIXED, "consistent", "exact"), _compression, True, OWN_WEIGHTS),
+    Statement("(7) with errors", "kl(errors/(m−d) ‖ ·) as in (7)", GUARANTEE, "error", MAXIMAL,
+              (*_FIXED, "exact"), _agnostic, True, OWN_WEIGHTS),
+    Statement("PAC margin", "64 κ log₂² terms", GUARANTEE, "error", MAXIMAL,
+              (*_FIXED, "consistent", "R known"), _pac("its own"), if_weighted=ANY_VECTOR),
 )  # fmt: skip
 
-OWN = Statement(
-    "(7) with errors", "kl(errors/(m−d) ‖ ·) as in (7)", GUARANTEE, "error", "",
-    ("i.i.d.", "kernel fixed", "planned end"), _own_rule, True, if_weighted=OWN_WEIGHTS,
-)  # fmt: skip
+OWN = Statement("(7) with errors", "kl(errors/(m−d) ‖ ·) as in (7)", GUARANTEE, "error", "",
+                (*_FIXED, "planned end"), _own_rule, True, OWN_WEIGHTS)  # fmt: skip
 """The bound for the model's own rule, since the support determines all of its vectors."""
 
 
