@@ -67,7 +67,7 @@ def test_options_of_other_commands(table, capsys):
     assert found["candidates"][1]["remarks"] == ["No weights of classes, which it does not take."]
     assert main([*common, "--drop", "w", "--discrete", "b", "--n-jobs", "1", "--random-state", "3"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert (found["threads"], found["random_state"]) == (1, 3)
+    assert (found["n_threads"], found["random_state"]) == (1, 3)
 
 
 @pytest.mark.parametrize(

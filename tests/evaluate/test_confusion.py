@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from votron.evaluate import confusion
+from votron.evaluate import evaluation
 
 
 @pytest.mark.parametrize("confidence", [0.5, 0.95, 0.999])
@@ -12,7 +12,7 @@ def test_the_interval_is_exact(wrong, n, confidence):
     """At its ends, as many errors and more, or as few and fewer, have just the probability that is allowed."""
     from scipy.stats import binom
 
-    low, high = confusion.clopper_pearson(wrong, n, confidence)
+    low, high = evaluation.clopper_pearson(wrong, n, confidence)
     assert 0 <= low <= wrong / n <= high <= 1
     tail = (1 - confidence) / 2
     assert low == 0 if wrong == 0 else binom.sf(wrong - 1, n, low) == pytest.approx(tail)
@@ -24,7 +24,7 @@ def test_confusions_are_scikit_learns():
 
     rng = np.random.RandomState(0)
     true, predicted = rng.choice(list("abcd"), 200), rng.choice(list("abcd"), 200)
-    found = confusion.Confusion()
+    found = evaluation.Confusion()
     for part in np.array_split(np.arange(200), 3):
         found.add(true[part], predicted[part])
     labels = list("abcd")

@@ -43,15 +43,12 @@ def all_of(model, X, y):
     yield lambda ax: plots.MarginsDisplay.from_estimator(model, X, y, ax=ax)
     yield lambda ax: plots.SupportImagesDisplay.from_estimator(model, ax=ax)
     yield lambda ax: plots.WrongImagesDisplay.from_estimator(model, X, y, ax=ax)
-    yield lambda ax: plots.CertificateDisplay.from_estimator(model, X, y, ax=ax)
-    yield lambda ax: plots.ExplanationDisplay.from_estimator(model, X[[0]], ax=ax)
 
 
-@pytest.mark.parametrize("number", range(10))
+@pytest.mark.parametrize("number", range(8))
 def test_they_draw_on_new_axes_and_on_those_that_are_given(two_classes, number):
     model, X, y = two_classes
-    trained = VotedPerceptronClassifier(random_state=0, epochs=2).fit(X, y)  # certificates want the training data
-    draw = list(all_of(trained if number == 8 else model, X, y))[number]
+    draw = list(all_of(model, X, y))[number]
     shown = draw(None)
     assert shown.ax_.figure is shown.figure_
     assert shown.ax_.get_title(loc="left")
@@ -164,7 +161,6 @@ def test_others_models_are_drawn_or_refused_in_a_sentence(two_classes):
         (lambda: plots.RulesDisplay.from_estimator(other, X, y), "staged_decision_function"),
         (lambda: plots.ReliabilityDisplay.from_estimator(other, X, y), "predict_proba"),
         (lambda: plots.SupportImagesDisplay.from_estimator(other), "record_"),
-        (lambda: plots.ExplanationDisplay.from_estimator(other, X[:1]), "explain"),
     ):
         with pytest.raises(VotronError, match=f"Got a Perceptron without '{method}' instead"):
             refused()
@@ -172,9 +168,8 @@ def test_others_models_are_drawn_or_refused_in_a_sentence(two_classes):
 
 def test_one_row_is_one_row(digits):
     model, X, _ = digits
-    for display in (plots.VotesDisplay, plots.ExplanationDisplay):
-        with pytest.raises(VotronError, match=r"shows one row, as in X\[\[7\]\]. Got 2 rows instead"):
-            display.from_estimator(model, X[:2])
+    with pytest.raises(VotronError, match=r"shows one row, as in X\[\[7\]\]. Got 2 rows instead"):
+        plots.VotesDisplay.from_estimator(model, X[:2])
 
 
 def test_matplotlib_is_imported_when_something_is_drawn():

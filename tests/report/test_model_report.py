@@ -317,7 +317,7 @@ def test_an_interrupted_report_leaves_the_file_as_it_was(folder, tmp_path, capsy
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("votron.report.page._parts", stop)
+        patched.setattr("votron.report.page.sections", stop)
         assert main([*command, str(out)]) == 130
     assert out.read_text(encoding="utf-8") == "before"
     capsys.readouterr()

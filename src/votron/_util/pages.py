@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import base64
 import functools
+import io
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from votron._util.text import counted, on_one_line, percent, shortened
+from votron._util.types import Array, Params
 from votron.errors import MissingPackageError
 
 if TYPE_CHECKING:
@@ -18,18 +22,15 @@ _NOT_TEXT = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\
 
 
 @functools.cache
-def environment() -> Environment:
+def _environment() -> Environment:
     """Return the environment of all templates, which are named by their path in the package."""
     try:
         import jinja2
     except ImportError as error:
         raise MissingPackageError('Reports need jinja2: pip install "votron[cli]".') from error
+    loader = jinja2.PackageLoader("votron", "")
     made = jinja2.Environment(
-        loader=jinja2.PackageLoader("votron", ""),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
+        loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     made.filters |= {"percent": percent, "counted": counted, "name": name_of}
     return made
@@ -37,7 +38,7 @@ def environment() -> Environment:
 
 def render(template: str, **context: object) -> str:
     """Return a page, its percentages unbroken at the end of a line."""
-    text = environment().get_template(template).render(**context)
+    text = _environment().get_template(template).render(**context)
     return re.sub(r"(?<=\d) %", "\u00a0%", _NOT_TEXT.sub("\ufffd", text))
 
 
@@ -46,20 +47,16 @@ def name_of(label: object, longest: int = 32) -> str:
     return shortened(on_one_line(str(label)), longest)
 
 
-def markup(html: str) -> str:
-    """Return HTML as templates show it, unescaped."""
-    from markupsafe import Markup  # with jinja2
+def picture(pixels: Array, alt: str) -> Params:
+    """Return an image as a part of a page: grey values from white (zero) to black, or colours as they are.
 
-    return Markup(html)
+    Grey ones are drawn in ink, light on black in dark mode.
+    """
+    from PIL import Image  # with matplotlib, and with the readers of images
 
-
-@dataclass(frozen=True)
-class Picture:
-    """A PNG file as part of a page."""
-
-    data: str
-    alt: str
-    width: int
-    height: int
-    ink: bool
-    """Whether it is drawn in ink on white, and light on black in dark mode."""
+    grey = pixels.ndim == 2
+    strength = np.round(255.0 * pixels / max(float(pixels.max()), 1.0)).clip(0, 255).astype(np.uint8)
+    out = io.BytesIO()
+    Image.fromarray(255 - strength if grey else strength).save(out, "PNG", optimize=True)
+    data = base64.b64encode(out.getvalue()).decode()
+    return {"data": data, "alt": alt, "width": pixels.shape[1], "height": pixels.shape[0], "ink": grey}

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from html import escape
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from votron._util.files import write_bytes
-from votron._util.types import Array, Axes, Params
+from votron._util.types import Axes
 from votron.errors import VotronError
 
 INK, MUTED, GRID, AXIS = "#333333", "#666666", "#e6e6e6", "#999999"
@@ -52,46 +50,26 @@ def title(axes: Axes, text: str, note: str, *, pad: float = 24) -> None:
     axes.annotate(note, (0, 1), (0, 8), xycoords="axes fraction", textcoords="offset points", fontsize=9.5, color=MUTED)
 
 
-def write_name(
-    axes: Axes,
-    text: str,
-    colour: str,
-    at: Any,
-    offset: tuple[float, float] = (0, 0),
-    ha: str = "center",
-    va: str = "center",
-    **how: Any,
-) -> None:
+def write_name(axes: Axes, text: str, colour: str, at: Any, offset: tuple[float, float] = (0, 0), **how: Any) -> None:
     """Write the name of a line or a point beside it, in its colour, offset by so many points."""
-    how = {"color": colour, "fontweight": "bold", "ha": ha, "va": va, **how}
-    axes.annotate(text, at, offset, textcoords="offset points", **how)
+    how = {"fontweight": "bold", "ha": "center", "va": "center", **how}
+    axes.annotate(text, at, offset, textcoords="offset points", color=colour, **how)
 
 
 def name_ends(axes: Axes, ends: Mapping[str, tuple[float, str]], size: float = 10) -> None:
     """Write the names of lines to the right of the axes without overlap, in their colours."""
-    gap = 0.065  # as a fraction of the axes
+    gap, low, high = 0.065, 0.04, 1.0  # as fractions of the axes; the lowest is not beside the axis below
     as_fraction = (axes.transData + axes.transAxes.inverted()).transform
     heights = {name: float(as_fraction((axes.get_xlim()[1], y))[1]) for name, (y, _) in ends.items()}
     order = sorted(ends, key=lambda name: heights[name])
-    for i, (name, height) in enumerate(zip(order, spread_out([heights[name] for name in order], gap), strict=True)):
-        height = max(height, 0.04 + i * gap)  # not beside the axis below
-        how: Params = {"xycoords": "axes fraction", "annotation_clip": False, "fontsize": size}
-        write_name(axes, name, ends[name][1], (1, height), (8, 0), ha="left", **how)
-
-
-def spread_out(heights: Sequence[float], gap: float) -> list[float]:
-    """Move ascending heights apart so that no two are closer than a gap."""
-    groups: list[list[float]] = []
-    for height in heights:
-        groups.append([height])
-        while len(groups) > 1 and _centre(groups[-1]) - _centre(groups[-2]) < gap * (len(groups[-1] + groups[-2])) / 2:
-            last = groups.pop()
-            groups[-1] += last
-    return [_centre(group) + gap * (i - (len(group) - 1) / 2) for group in groups for i in range(len(group))]
-
-
-def _centre(values: Sequence[float]) -> float:
-    return sum(values) / len(values)
+    for name in order:
+        heights[name] = max(heights[name], low)
+        low = heights[name] + gap
+    for name in reversed(order):
+        heights[name] = min(heights[name], high)
+        high = heights[name] - gap
+        where = {"xycoords": "axes fraction", "annotation_clip": False, "ha": "left", "fontsize": size}
+        write_name(axes, name, ends[name][1], (1, heights[name]), (8, 0), **where)
 
 
 # -- files -------------------------------------------------------------------------------------------------------------
@@ -120,43 +98,28 @@ def can_draw() -> bool:
 
 def as_bytes(figure: Any, kind: str, **style: Any) -> bytes:
     """Return a figure as a reproducible SVG or PNG file, transparent if a style is given."""
-    out = io.BytesIO()
-    with pyplot().rc_context({"svg.hashsalt": "votron", **style}):
-        background = {"transparent": True} if style else {"facecolor": "white"}
+    out, plt = io.BytesIO(), pyplot()
+    background = {"transparent": True} if style else {"facecolor": "white"}
+    with plt.rc_context({"svg.hashsalt": "votron", **style}):
         figure.savefig(out, format=kind, dpi=160, metadata={"Date": None} if kind == "svg" else {}, **background)
     return out.getvalue()
 
 
 def save(figure: Any, out: Path) -> list[Path]:
     """Write a figure as ``out`` with .svg and .png, each whole or not at all, close it, and return the files."""
-    written = []
-    try:
-        for kind in ("svg", "png"):
-            written.append(out.with_name(f"{out.name}.{kind}"))
-            write_bytes(written[-1], as_bytes(figure, kind), make_folders=True)
-    finally:
-        pyplot().close(figure)
+    written = [out.with_name(f"{out.name}.{kind}") for kind in ("svg", "png")]
+    for path in written:
+        write_bytes(path, as_bytes(figure, path.suffix[1:]), make_folders=True)
+    pyplot().close(figure)
     return written
 
 
-def png(pixels: Array) -> bytes:
-    """Return a picture as a PNG file: grey values from white (zero) to black, or colours as they are."""
-    from PIL import Image  # with matplotlib, and with the readers of images
-
-    strength = np.round(255.0 * pixels / max(float(pixels.max()), 1.0)).clip(0, 255).astype(np.uint8)
-    out = io.BytesIO()
-    Image.fromarray(255 - strength if pixels.ndim == 2 else strength).save(out, "PNG", optimize=True)
-    return out.getvalue()
-
-
-# -- pages -------------------------------------------------------------------------------------------------------------
-
-VARIABLES = {INK: "ink", MUTED: "muted", GRID: "grid", AXIS: "axis", "#ffffff": "paper", "#000000": "ink"}
+_VARIABLES = {INK: "ink", MUTED: "muted", GRID: "grid", AXIS: "axis", "#ffffff": "paper", "#000000": "ink"}
 """Colours that dark mode replaces."""
 
 
 def svg_for_page(figure: Any, name: str, description: str) -> str:
-    """Return a figure as an SVG element in the page's colours; ``name`` makes its ids unique."""
+    """Return a figure as an SVG element in the page's colours, and close it; ``name`` makes its ids unique."""
     text = as_bytes(figure, "svg", **{"svg.fonttype": "none"}).decode()
     pyplot().close(figure)
     box = re.search(r'viewBox="[^"]*"', text)
@@ -173,4 +136,4 @@ def svg_for_page(figure: Any, name: str, description: str) -> str:
 
 
 def _variable(colour: str) -> str:
-    return f"var(--{VARIABLES.get(colour, 'c' + colour[1:])}, {colour})"
+    return f"var(--{_VARIABLES.get(colour, 'c' + colour[1:])}, {colour})"

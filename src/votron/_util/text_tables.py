@@ -18,18 +18,14 @@ def as_text(rows: Sequence[Sequence[str]], *, colour: bool = False, left: Collec
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = []
     for row in rows:
-        cells = [
-            cell.ljust(width) if i in left else cell.rjust(width)
-            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        line = "  ".join(cells).rstrip()
+        cells = enumerate(zip(row, widths, strict=True))
+        line = "  ".join(cell.ljust(wide) if i in left else cell.rjust(wide) for i, (cell, wide) in cells).rstrip()
         style = "1" if row is rows[0] else "2" if row[0].startswith(" ") else ""
         lines.append(f"\x1b[{style}m{line}\x1b[0m" if colour and style else line)
     return "\n".join(lines)
 
 
 def as_markdown(rows: Sequence[Sequence[str]]) -> str:
-    """Return rows of cells as a Markdown table."""
     head, *body = rows
     rule = ["---"] + ["--:"] * (len(head) - 1)
     return "\n".join("| " + " | ".join(cell.strip() for cell in row) + " |" for row in (head, rule, *body))
@@ -43,9 +39,5 @@ def as_csv(rows: Iterable[Iterable[object]]) -> str:
 
 def wants_colour(stream: TextIO) -> bool:
     """Tell whether this is a terminal that shows colours."""
-    return (
-        stream.isatty()
-        and not os.environ.get("NO_COLOR")
-        and os.environ.get("TERM") != "dumb"
-        and sys.platform != "win32"
-    )
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" or sys.platform == "win32"
+    return stream.isatty() and not plain

@@ -3,30 +3,40 @@
 from __future__ import annotations
 
 import math
+import pickle
+import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from itertools import count
 from numbers import Integral, Real
+from pathlib import Path
 
+import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
 from sklearn.dummy import DummyClassifier
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import StratifiedKFold, cross_validate
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.utils import _safe_indexing
 from sklearn.utils._param_validation import Interval, StrOptions, validate_parameter_constraints
-from sklearn.utils.validation import has_fit_parameter
+from sklearn.utils.validation import _num_samples, has_fit_parameter
 from threadpoolctl import threadpool_limits
 
-from votron._util.frames import is_frame
+from votron._util.frames import dense, is_frame
 from votron._util.pipelines import classifier_of
 from votron._util.resources import effective_threads
-from votron._util.text import joined
-from votron._util.types import Estimator, Floats, Label, Labels, Params, RowsLike
+from votron._util.text import joined, on_one_line, shortened
+from votron._util.types import Array, Estimator, Floats, Index, Label, Labels, Params, RowsLike
 from votron.errors import VotronError
+from votron.estimators import VotedPerceptronClassifier
+from votron.estimators._data import check_two_classes, encode_labels, weighed
 from votron.estimators.pipelines import ClassifierPipeline, encoder_for
-from votron.evaluate._measuring import Entry, run
-from votron.evaluate._result import Comparison, ComparisonRow
-from votron.evaluate._rows import checked_rows, drawn_rows, stratified_splits
-from votron.evaluate.candidates import CANDIDATES, facts_of
-from votron.evaluate.scores import SCORES
+from votron.evaluate.candidates import CANDIDATES, SCORES, Scorer, new_candidate, usual_candidates
+from votron.evaluate.comparison import Comparison, ComparisonRow
+from votron.saving.models import save
 
 _CONSTRAINTS = {
     "score": [StrOptions(set(SCORES))],
@@ -37,6 +47,9 @@ _CONSTRAINTS = {
     "max_seconds": [Interval(Real, 0, None, closed="neither"), None],
     "confidence": [Interval(Real, 0, 1, closed="neither")],
 }
+_PREDICTED_AT_ONCE = 1000
+"""Rows whose prediction is timed, at least: with the few of a small fold the time would be that of a call."""
+_LONGEST = 200
 
 
 def compare(
@@ -66,7 +79,7 @@ def compare(
     Parameters
     ----------
     X : array, CSR matrix or data frame with n_samples rows
-        The examples. Tables go through the recipe of `votron.table_classifier`, made for each classifier.
+        The examples. Tables are encoded as by `votron.table_classifier`, for each classifier.
     y : array of shape (n_samples,)
         The labels. Each class needs at least two rows, and one class as many as there are folds.
     estimators : list of str, or dict of classifiers, optional
@@ -81,10 +94,9 @@ def compare(
     random_state : int, default=0
         Seed of the folds, of the drawing and of each fit.
     max_rows : int or None, default=20000
-        Of more rows than this, so many are drawn, the same share of every class, but as many rows of a rare one as
-        there are folds. None: use all.
+        Of more rows, so many are drawn, the same share of every class, but a row of a rare one for each fold.
     max_seconds : float, optional
-        End after so long, with the classifiers that have finished at least one repeat. It is checked between fits.
+        End after so long, checked between fits, with the classifiers that have finished at least one repeat.
     n_jobs : int or None, default=None
         Threads of each classifier. None: as many as this process may use.
     encoding : dict, optional
@@ -119,12 +131,11 @@ def compare(
     given |= {"max_rows": max_rows, "max_seconds": max_seconds, "confidence": confidence}
     validate_parameter_constraints(_CONSTRAINTS, given, "compare")
     threads = effective_threads(n_jobs, owner="compare")
-    rows = checked_rows(X, y, sample_weight, class_weight)
-    drawn = drawn_rows(rows, max_rows, random_state, folds)
+    rows = _checked(X, y, sample_weight, class_weight)
+    drawn = _drawn(rows, max_rows, random_state, folds)
     settings = {"random_state": int(random_state), "n_jobs": threads, "class_weight": class_weight}
-    models = _models(drawn.X, estimators, sklearn, encoding or {}, settings)
-    entries = [_entry(name, model, drawn.weight, class_weight) for name, model in models.items()]
-    splits = (stratified_splits(drawn.y, folds, random_state + k) for k in range(repeats))
+    entries = list(_entries(drawn, estimators, sklearn, encoding or {}, settings))
+    splits = (_stratified(drawn.y, folds, random_state + k) for k in range(repeats))
     end, done = math.inf if max_seconds is None else start + max_seconds, count(1)
 
     def report(name: str) -> None:
@@ -132,7 +143,7 @@ def compare(
             callback(next(done), len(entries) * folds * repeats, name)
 
     with threadpool_limits(threads):
-        stopped = run(entries, drawn, splits, SCORES[score], end, report)
+        stopped = _run(entries, drawn, splits, SCORES[score], end, report)
     found = [each for each in entries if each.folds and not each.left_out]
     if not found and stopped == "interrupted":
         raise KeyboardInterrupt
@@ -143,7 +154,7 @@ def compare(
         raise VotronError(f"No candidate could be compared. {reasons}")
     common = min(len(each.folds) for each in found)  # whole repeats, of which some may have one more
     return Comparison(
-        rows=tuple(sorted((_row(each, common) for each in found), key=lambda row: round(-row.score, 12))),
+        rows=tuple(sorted((each.row(common) for each in found), key=lambda row: round(-row.score, 12))),
         score_name=score,
         left_out=left_out,
         folds=int(folds),
@@ -161,91 +172,230 @@ def compare(
     )
 
 
-def _row(entry: Entry, n_folds: int) -> ComparisonRow:
-    folds = entry.folds[:n_folds]
-    return ComparisonRow(
-        entry.name,
-        type(entry.classifier).__name__,
-        tuple(each.score for each in folds),
-        tuple(each.train_seconds for each in folds),
-        tuple(each.predict_seconds for each in folds),
-        *(entry.size or (None, False)),
-        tuple(dict.fromkeys(entry.remarks)),
-    )
+# -- rows --------------------------------------------------------------------------------------------------------------
 
 
-def _is_baseline(classifier: Estimator) -> bool:
-    return isinstance(classifier, DummyClassifier) and classifier.strategy in ("prior", "most_frequent")
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """Rows with labels, the weights that were given, and those with which errors are counted."""
+
+    X: RowsLike
+    y: Array
+    weight: Floats | None
+    scoring: Floats | None
+
+    def take(self, at: Index) -> _Rows:
+        weight, scoring = (None if each is None else each[at] for each in (self.weight, self.scoring))
+        return _Rows(_safe_indexing(self.X, at), self.y[at], weight, scoring)
 
 
-# -- what is given ----------------------------------------------------------------------------------------------------
+def _checked(
+    X: RowsLike, y: Labels, sample_weight: ArrayLike | None, class_weight: str | Mapping[Label, float] | None
+) -> _Rows:
+    """Return rows and labels, without those of weight 0."""
+    y, n = np.asarray(y), _num_samples(X)
+    if y.shape != (n,):
+        raise VotronError(f"compare takes one label for each of the {n} rows of X. Got y of shape {y.shape} instead.")
+    kept, scoring = weighed(VotedPerceptronClassifier(class_weight=class_weight), y, sample_weight, scaled=True)
+    given = None if sample_weight is None else np.array(np.broadcast_to(sample_weight, n), dtype=np.float64)
+    if kept is not None:
+        X, y = _safe_indexing(X, kept), y[kept]
+        given = None if given is None else given[kept]
+    classes, _ = encode_labels(y)
+    check_two_classes(classes, (n, getattr(X, "shape", (n, 1))[-1]))
+    return _Rows(X, y, given, scoring)
 
 
-def _models(
-    X: RowsLike,
+def _drawn(rows: _Rows, max_rows: int | None, seed: int, folds: int) -> _Rows:
+    """Return of too many rows the same share of every class, but as many of a rare class as there are folds."""
+    n, codes = len(rows.y), np.unique(rows.y, return_inverse=True)[1]
+    if max_rows is None or n <= max_rows:
+        return rows
+    counts = np.bincount(codes)
+    shares = np.maximum(np.minimum(counts, folds), counts * max_rows // n)
+    cut_most = np.argsort(-(counts * max_rows % n), kind="stable")
+    shares[cut_most[: max(0, max_rows - int(shares.sum()))]] += 1
+    order = np.random.RandomState(seed).permutation(n)
+    drawn = [order[codes[order] == code][:share] for code, share in enumerate(shares)]
+    return rows.take(np.sort(np.concatenate(drawn)))
+
+
+def _stratified(y: Array, folds: int, seed: int) -> list[tuple[Index, Index]]:
+    """Return for each fold the rows to learn from and those to predict."""
+    classes, counts = np.unique(y, return_counts=True)
+    if counts.min() < 2:
+        rare = classes.tolist()[counts.argmin()]
+        raise VotronError(
+            f"Cross-validation needs at least two rows of every class. Got one row of class {rare!r} instead: "
+            "leave it out, or give it the label of another class."
+        )
+    if counts.max() < folds:
+        raise VotronError(
+            f"The 'folds' parameter of compare must be at most {counts.max()}, the rows of the largest class. "
+            f"Got {folds} instead.",
+            parameter="folds",
+        )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # a class with fewer rows than folds is in some of them only
+        return list(StratifiedKFold(folds, shuffle=True, random_state=seed).split(np.zeros(len(y)), y))
+
+
+# -- classifiers -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class _Entry:
+    """A classifier in a comparison, and what was measured of it."""
+
+    name: str
+    model: Estimator
+    folds: list[tuple[float, float, float]] = field(default_factory=list)
+    """Score, seconds of training, and seconds of predicting 1,000 rows."""
+    remarks: list[str] = field(default_factory=list)
+    size: tuple[int | None, bool] | None = None
+    left_out: str = ""
+
+    @property
+    def classifier(self) -> Estimator:
+        return classifier_of(self.model)
+
+    def row(self, n_folds: int) -> ComparisonRow:
+        scores, train, predict = zip(*self.folds[:n_folds], strict=True)
+        kind, remarks = type(self.classifier).__name__, tuple(dict.fromkeys(self.remarks))
+        return ComparisonRow(self.name, kind, scores, train, predict, *(self.size or (None, False)), remarks)
+
+
+def _entries(
+    rows: _Rows,
     estimators: Iterable[str] | Mapping[str, Estimator] | None,
     sklearn: bool,
     options: Params,
     settings: Params,
-) -> dict[str, Estimator]:
-    """Return the classifiers to compare, unfitted."""
-    facts = facts_of(X, options.get("text", ()))
-    usual = [name for name, each in CANDIDATES.items() if each.suits(facts)]
-    named = [name for name in usual if not CANDIDATES[name].of_sklearn] if estimators is None else list(estimators)
+) -> Iterator[_Entry]:
+    """Yield the classifiers to compare, unfitted, with what there is to say of weights that one does not take."""
     own = estimators if isinstance(estimators, Mapping) else {}
-    names = [*named, *(name for name in usual if sklearn and CANDIDATES[name].of_sklearn)]
+    usual = usual_candidates(rows.X, options.get("text", ()))
+    theirs = [name for name in usual if name != "majority" and CANDIDATES[name][0].startswith("sklearn.")]
+    names = [name for name in usual if name not in theirs] if estimators is None else list(estimators)
+    names += theirs if sklearn else []
     wrong = [name for name in names if name not in CANDIDATES and name not in own]
+    wrong += [each for each in own.values() if not isinstance(each, BaseEstimator)]
     if wrong or not names:
         raise VotronError(
             f"The 'estimators' parameter of compare must be among {joined(CANDIDATES)}, or a dict of classifiers. "
             f"Got {wrong[0] if wrong else names!r} instead.",
             parameter="estimators",
         )
-    return {
-        name: _own(own[name], X, options, settings) if name in own else _candidate(name, X, options, settings)
-        for name in names
-    }
+    for name in dict.fromkeys(names):
+        model = clone(own[name]) if name in own else new_candidate(name)
+        classifier = classifier_of(model)
+        known = classifier.get_params(deep=False)
+        classifier.set_params(**{each: value for each, value in settings.items() if known.get(each, 0) is None})
+        if not hasattr(model, "steps"):
+            steps = _steps_before(rows.X, model, options)
+            model = ClassifierPipeline([*steps, ("model", model)]) if steps else model
+        entry = _Entry(name, model)
+        if settings["class_weight"] is not None and "class_weight" not in known:
+            entry.remarks.append("No weights of classes, which it does not take.")
+        if rows.weight is not None and not has_fit_parameter(classifier, "sample_weight"):
+            entry.left_out = "It takes no weights of rows."
+        yield entry
 
 
-def _entry(
-    name: str, model: Estimator, sample_weight: Floats | None, class_weight: str | Mapping[Label, float] | None
-) -> Entry:
-    """Return a classifier with what there is to say of weights that it does not take."""
-    entry = Entry(name, model)
-    if class_weight is not None and "class_weight" not in entry.classifier.get_params():
-        entry.remarks.append("No weights of classes, which it does not take.")
-    if sample_weight is not None and not has_fit_parameter(entry.classifier, "sample_weight"):
-        entry.left_out = "It takes no weights of rows."
-    return entry
-
-
-def _candidate(name: str, X: RowsLike, options: Params, settings: Params) -> Estimator:
-    candidate = CANDIDATES[name]
-    classifier = candidate.new(**settings)
-    encoder = [] if _is_baseline(classifier) else _encoder(X, classifier, options)
-    return _model([*encoder, *candidate.steps()], classifier)
-
-
-def _own(estimator: Estimator, X: RowsLike, options: Params, settings: Params) -> Estimator:
-    """Return a classifier of the user's, behind an encoder if it is no pipeline; parameters that are None are set."""
-    if not isinstance(estimator, BaseEstimator):
-        raise VotronError(
-            f"The 'estimators' parameter of compare must have classifiers as values. Got {estimator!r} instead.",
-            parameter="estimators",
-        )
-    made = clone(estimator)
-    classifier = classifier_of(made)
-    open_ones = [each for each, value in classifier.get_params(deep=False).items() if value is None]
-    classifier.set_params(**{each: value for each, value in settings.items() if each in open_ones})
-    return made if hasattr(made, "steps") else _model(_encoder(X, made, options), made)
-
-
-def _encoder(X: RowsLike, classifier: Estimator, options: Params) -> list[tuple[str, Estimator]]:
-    """Return the step that turns rows into vectors, as ``votron train`` has it."""
+def _steps_before(X: RowsLike, classifier: Estimator, options: Params) -> list[tuple[str, Estimator]]:
+    """Return the steps that turn rows into vectors, as ``votron train`` has them."""
+    if isinstance(classifier, DummyClassifier):
+        return []
     usual = {"numeric": None, "text_features": None, "dates": None} if is_frame(X) else {}
     encoder = encoder_for(X, classifier, **{**usual, **options})
-    return [] if encoder is None else [("encoder", encoder)]
+    steps = [] if encoder is None else [("encoder", encoder)]
+    if type(classifier).__name__ == "HistGradientBoostingClassifier":  # which takes no sparse rows
+        steps.append(("dense", FunctionTransformer(dense, accept_sparse=True)))
+    return steps
 
 
-def _model(steps: list[tuple[str, Estimator]], classifier: Estimator) -> Estimator:
-    return ClassifierPipeline([*steps, ("model", classifier)]) if steps else classifier
+def _is_baseline(classifier: Estimator) -> bool:
+    return isinstance(classifier, DummyClassifier) and classifier.strategy in ("prior", "most_frequent")
+
+
+# -- fits --------------------------------------------------------------------------------------------------------------
+
+
+def _run(
+    entries: list[_Entry],
+    rows: _Rows,
+    splits: Iterable[list[tuple[Index, Index]]],
+    scorer: Scorer,
+    end: float,
+    report: Callable[[str], None],
+) -> str:
+    """Measure all classifiers, one repeat after another; return what stopped it, or nothing."""
+    try:
+        for repeat in splits:
+            for entry in entries:
+                measured = []
+                for split in repeat if not entry.left_out else ():
+                    if time.monotonic() > end:
+                        return "out of time"
+                    try:
+                        measured.append(_measured(entry, rows, split, scorer))
+                    except Exception as error:  # of anybody's class: the others go on
+                        entry.left_out = _reason(error)
+                        break
+                    report(entry.name)
+                entry.folds += measured
+    except KeyboardInterrupt:
+        return "interrupted"
+    return ""
+
+
+def _measured(entry: _Entry, rows: _Rows, split: tuple[Index, Index], scorer: Scorer) -> tuple[float, float, float]:
+    weights = None if rows.scoring is None else rows.scoring[split[1]]
+
+    def scores(model: Estimator, X: RowsLike, y: Array) -> dict[str, float]:
+        classifier = classifier_of(model)
+        stopped = getattr(getattr(classifier, "history_", None), "interrupted", False)
+        if stopped or getattr(classifier, "stopped_", "") == "interrupted":  # Votron's keep what they learnt until then
+            raise KeyboardInterrupt
+        entry.size = entry.size or _size_of(model)
+        return {"score": scorer(model, X, y, weights), "predict": _predict_seconds(model, X, len(y))}
+
+    prefix = f"{entry.model.steps[-1][0]}__" if hasattr(entry.model, "steps") else ""
+    params = {} if rows.weight is None else {f"{prefix}sample_weight": rows.weight}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = cross_validate(
+            entry.model, rows.X, rows.y, cv=[split], scoring=scores, params=params, error_score="raise"
+        )
+    if any(issubclass(each.category, ConvergenceWarning) for each in caught):
+        entry.remarks.append("It did not converge.")
+    return float(found["test_score"][0]), float(found["fit_time"][0]), float(found["test_predict"][0])
+
+
+def _predict_seconds(model: Estimator, X: RowsLike, n: int) -> float:
+    """Return the seconds that 1,000 rows take, made of the rows of a fold, several times over where these are fewer."""
+    many = _safe_indexing(X, np.resize(np.arange(n), max(n, _PREDICTED_AT_ONCE)))
+    start = time.perf_counter()
+    predicted = model.predict(many)
+    return (time.perf_counter() - start) * _PREDICTED_AT_ONCE / len(predicted)
+
+
+def _size_of(model: Estimator) -> tuple[int | None, bool]:
+    """Return the bytes of a fitted model, and whether they are those of a model file: others are pickled."""
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "model.votron")
+            save(model, path)
+            return path.stat().st_size, True
+    except Exception:  # scikit-learn's, or one that no file can hold
+        try:
+            return len(pickle.dumps(model)), False
+        except Exception:  # whatever the pickling of anybody's class may raise
+            return None, False
+
+
+def _reason(error: Exception) -> str:
+    """Return why a classifier is left out that has failed."""
+    if isinstance(error, VotronError):
+        return on_one_line(str(error))
+    return shortened(f"{type(error).__name__}: {on_one_line(str(error)).removesuffix('.')}", _LONGEST) + "."

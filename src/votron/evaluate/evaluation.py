@@ -2,47 +2,153 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from itertools import starmap
+from collections import Counter
+from collections.abc import Mapping
 
 import numpy as np
+from scipy.special import betaincinv
+from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
 
 from votron._util.frames import plain_labels
+from votron._util.pages import name_of
 from votron._util.pipelines import classifier_of, rows_for_classifier, weighs_classes
-from votron._util.text import counted, first_of, percent, percent_range
+from votron._util.text import LONGEST, counted, first_of, percent, percent_range
 from votron._util.text_tables import as_text
-from votron._util.types import Array, Estimator, Floats, Label, Labels, Params, RowsLike
+from votron._util.types import Array, Classes, Estimator, Floats, Index, Label, Labels, Params, RowsLike
 from votron.errors import VotronError
 from votron.estimators._probabilities import ProbabilisticClassifier
-from votron.evaluate.confusion import Confusion, beside_majority, clopper_pearson, rarest_in_words
-from votron.evaluate.scores import has_class_scores, mean_auc
+from votron.evaluate.candidates import has_class_scores, mean_auc
 from votron.plots.training import RulesOverTime, has_moments, rule_words
 from votron.rules.base import rules_that_differ
 
 _MOST_CLASSES = 20
 """Classes up to which the confusion matrix is written, where it is not too wide."""
 _MOST_CONFUSIONS = 15
-_BY_CHANCE = 3.0
-"""Standard deviations up to which the mean probability of a class may differ from its share by chance."""
+_RARE = 0.1
+"""Share of the rows below which a class may be rare; of many classes, below half of what each would have."""
 
 
-@dataclass(frozen=True)
-class ClassGap:
-    """A class whose mean probability is not its share of the rows."""
+class Confusion:
+    """Counts of true and predicted labels, added up batch by batch, and the metrics that follow from them."""
 
-    label: Label
-    probability: float
-    share: float
+    def __init__(self) -> None:
+        self.counts: Counter[tuple[Label, Label]] = Counter()
 
-    @property
-    def size(self) -> float:
-        """The difference."""
-        return abs(self.probability - self.share)
+    def add(self, true: Array, predicted: Array) -> None:
+        """Count a batch."""
+        self.counts.update(zip(true.tolist(), predicted.tolist(), strict=True))
 
     @property
-    def matters(self) -> bool:
-        """Whether it is above 3 points; of a rare class, above half a point and half of its share."""
-        return self.size > 0.03 or self.size > max(0.005, self.share / 2)
+    def n(self) -> int:
+        """Rows."""
+        return self.counts.total()
+
+    @property
+    def wrong(self) -> int:
+        """Rows with a wrong prediction."""
+        return sum(count for _, _, count in self.largest())
+
+    @property
+    def error(self) -> float:
+        """The share of wrong predictions."""
+        return self.wrong / self.n
+
+    def interval(self, confidence: float = 0.95) -> tuple[float, float]:
+        """Return the exact interval for the error."""
+        return clopper_pearson(self.wrong, self.n, confidence)
+
+    def labels(self, classes: Classes) -> list[Label]:
+        """Return a model's labels, and those of the data that it has never seen."""
+        known: list[Label] = classes.tolist()
+        return known + sorted({true for true, _ in self.counts} - set(known), key=str)
+
+    def matrix(self, labels: list[Label]) -> Index:
+        """Return the counts, a row for each true label and a column for each predicted one."""
+        return np.asarray(confusion_matrix(**self._as_rows(), labels=labels))
+
+    def by_class(self, labels: list[Label]) -> list[Params]:
+        """Return precision, recall and F1 (None for 0/0), rows and wrong rows of each label."""
+        shares = precision_recall_fscore_support(**self._as_rows(), labels=labels, zero_division=np.nan)[:3]
+        counts = self.matrix(labels)
+        rows, right = counts.sum(axis=1), np.diag(counts)
+        found = []
+        for i, label in enumerate(labels):
+            named = zip(("precision", "recall", "f1"), (float(each[i]) for each in shares), strict=True)
+            known = {name: None if np.isnan(share) else share for name, share in named}
+            found.append({"label": label, **known, "rows": int(rows[i]), "wrong": int(rows[i] - right[i])})
+        return found
+
+    def _as_rows(self) -> Params:
+        """Return true and predicted labels as scikit-learn's metrics take them: each pair once, with its count."""
+        true, predicted = zip(*self.counts, strict=True)
+        return {"y_true": true, "y_pred": predicted, "sample_weight": list(self.counts.values())}
+
+    def means(self, labels: list[Label]) -> dict[str, float]:
+        """Return balanced accuracy and macro F1: means of recall and F1 over the labels that have one."""
+        rows = self.by_class(labels)
+        names = {"balanced_accuracy": "recall", "macro_f1": "f1"}
+        return {
+            name: float(np.mean([row[each] for row in rows if row[each] is not None])) for name, each in names.items()
+        }
+
+    def largest(self) -> list[tuple[Label, Label, int]]:
+        """Return true label, predicted label and count of wrong predictions, the most frequent first."""
+        found = [(*key, count) for key, count in self.counts.items() if key[0] != key[1]]
+        return sorted(found, key=lambda entry: (-entry[2], str(entry[0]), str(entry[1])))
+
+    def _rows_of_labels(self) -> Counter[Label]:
+        rows: Counter[Label] = Counter()
+        for (true, _), count in self.counts.items():
+            rows[true] += count
+        return rows
+
+    @property
+    def majority(self) -> Params:
+        """The most frequent label, of several the first by name, and the error of always saying it."""
+        rows = self._rows_of_labels()
+        label = min(rows, key=lambda each: (-rows[each], str(each)))
+        wrong = self.n - rows[label]
+        return {"label": label, "wrong": wrong, "error": wrong / self.n}
+
+    @property
+    def rarest(self) -> Params:
+        """The label with the fewest rows, how many it has, how many of these are found, and whether that is rare."""
+        rows = self._rows_of_labels()
+        label = min(rows, key=lambda each: (rows[each], str(each)))
+        rare = rows[label] < self.n * min(_RARE, 0.5 / len(rows))
+        return {"label": label, "rows": rows[label], "found": self.counts[label, label], "rare": rare}
+
+
+def rarest_in_words(rarest: Mapping[str, Label], *, weighed: bool, of: str = "") -> str:
+    """Return how many rows of the rarest class are found, where it is rare, or classes were ``weighed``; else ""."""
+    if not (rarest["rare"] or weighed):
+        return ""
+    name, rows = name_of(rarest["label"], LONGEST), rarest["rows"]
+    are = "is" if rows == 1 else "are"
+    return f"{rarest['found']:,} of {counted(rows, 'row')} of '{name}', the rarest class{of}, {are} found"
+
+
+def beside_majority(wrong: int, majority: Mapping[str, Label], *, by_error: bool = False) -> str:
+    """Return the majority's error in words, and whether a model with so many errors is no better.
+
+    Where more is said than the error, it is no better ``by_error`` alone.
+    """
+    words = f"always saying {majority['label']} would be wrong on {percent(majority['error'])}"
+    return words if wrong < majority["wrong"] else f"{words}: {'by error ' if by_error else ''}this model is no better"
+
+
+def clopper_pearson(wrong: int, n: int, confidence: float = 0.95) -> tuple[float, float]:
+    """Return the exact interval for a share of which ``wrong`` of ``n`` were seen.
+
+    Problem: which probabilities of an error are not refuted by what was seen? Output: all p for which neither so many
+    errors nor so few have a probability below (1 − confidence)/2. Reference: C. Clopper and E. Pearson, Biometrika 26
+    (1934), 404-413.
+    """
+    # binomtest(wrong, n).proportion_ci(confidence, "exact") searches for the same ends, slower and less exactly.
+    tail = (1 - confidence) / 2
+    low = 0.0 if wrong == 0 else float(betaincinv(wrong, n - wrong + 1, tail))
+    high = 1.0 if wrong == n else float(betaincinv(wrong + 1, n - wrong, 1 - tail))
+    return low, high
 
 
 class Evaluation:
@@ -84,7 +190,8 @@ class Evaluation:
                 kind = type(self.classifier).__name__
                 message = f"Several rules are for models that keep their record. Got a {kind} instead."
                 raise VotronError(message, parameter="all_rules")
-            self.rules = rules_at_the_end(self.classifier)
+            record, rules = self.classifier.record_, rules_that_differ(len(self.classes))
+            self.rules = RulesOverTime(self.classifier, rules, [record.n_steps / record.n_examples])
         self._logs: list[Floats] = []
         self._scores: list[Floats] = []
         self._true: list[Array] = []
@@ -127,24 +234,29 @@ class Evaluation:
     @property
     def log_loss(self) -> float | None:
         """The mean log-loss, where there are probabilities, of labels that the model knows."""
-        known, logs = self._known(), np.concatenate(self._logs or [np.zeros((0, 0))])
-        return -float(logs[known].sum()) / len(known) if self._logs and known.any(axis=1).all() else None
+        if not self._logs or not (known := self._known()).any(axis=1).all():
+            return None
+        return -float(np.concatenate(self._logs)[known].sum()) / len(known)
 
     @property
     def auc(self) -> float | None:
         """The area under the ROC curve: of several classes the mean of each that occurs, against the rest."""
-        batches, known = self._logs or self._scores, self._known()
-        if not batches:
+        scores, known = self._ranks(), self._known()
+        if scores is None:
             return None
-        scores = np.concatenate(batches).reshape(len(known), -1)
         return mean_auc(known[:, -1:], scores[:, -1:]) if len(self.classes) == 2 else mean_auc(known, scores)
 
     def ranking(self) -> tuple[Array, Floats] | None:
         """Return of two classes whether rows are of the second, and their scores for it; None where there are none."""
-        batches, known = self._logs or self._scores, self._known()[:, -1]
-        if not batches or len(self.classes) != 2 or not 0 < known.sum() < len(known):
+        scores, known = self._ranks(), self._known()[:, -1]
+        if scores is None or len(self.classes) != 2 or not 0 < known.sum() < len(known):
             return None
-        return known, np.concatenate(batches).reshape(len(known), -1)[:, -1]
+        return known, scores[:, -1]
+
+    def _ranks(self) -> Floats | None:
+        """Return what rows are ranked by: the probabilities, or else the scores."""
+        batches = self._logs or self._scores
+        return np.concatenate(batches).reshape(self.counts.n, -1) if batches else None
 
     def sureness(self) -> tuple[Floats, Array]:
         """Return the largest probability of each row, and whether its label is right; nothing without probabilities."""
@@ -152,25 +264,24 @@ class Evaluation:
             return np.zeros(0), np.zeros(0, dtype=np.bool_)
         return np.exp(np.concatenate(self._logs).max(axis=1)), np.concatenate(self._right)
 
-    def gaps(self) -> list[ClassGap]:
-        """Return the classes whose mean probability differs from their share of the rows, the furthest first.
+    def gaps(self) -> list[tuple[Label, float, float]]:
+        """Return the classes whose mean probability differs from their share of the rows, and both, furthest first.
 
         Problem: are the probabilities of a class too high, or too low, everywhere? Were they right, the number of its
-        rows would have the mean Σp and the variance Σp(1 - p); a class is returned if it is further off than that
-        allows, and by as much as matters. Of two classes, which are off by the same, the rarer one stands for both.
-        Reference: D. Spiegelhalter, Statistics in Medicine 5 (1986), 421-433.
+        rows would have the mean Σp and the variance Σp(1 - p); a class is returned if it is off by more than three
+        standard deviations, and by 3 points, or by half a point and half of its share. Of two classes, which are off by
+        the same, the rarer one stands for both. Reference: D. Spiegelhalter, Statistics in Medicine 5 (1986), 421-433.
         """
         if not self._logs:
             return []
         p = np.exp(np.concatenate(self._logs))
-        far = _BY_CHANCE * np.sqrt((p * (1 - p)).sum(axis=0)) / len(p)
-        found = zip(self.classes.tolist(), p.mean(axis=0).tolist(), self._known().mean(axis=0).tolist(), strict=True)
-        gaps = [
-            gap for gap, chance in zip(starmap(ClassGap, found), far, strict=True) if gap.matters and gap.size > chance
-        ]
-        if len(self.classes) == 2:
-            return sorted(gaps, key=lambda gap: gap.share)[:1]
-        return sorted(gaps, key=lambda gap: -gap.size)
+        mean, share = p.mean(axis=0), self._known().mean(axis=0)
+        chance = 3 * np.sqrt((p * (1 - p)).sum(axis=0)) / len(p)
+        gap = np.abs(mean - share)
+        off = (gap > chance) & (gap > np.minimum(0.03, np.maximum(0.005, share / 2)))
+        order = np.argsort(share if len(share) == 2 else -gap, kind="stable")
+        found = [(self.classes[k].item(), float(mean[k]), float(share[k])) for k in order if off[k]]
+        return found[:1] if len(share) == 2 else found
 
     def _known(self) -> Array:
         """Return which class is the true label of each row."""
@@ -206,20 +317,33 @@ class Evaluation:
         parts = [
             "\n".join(filter(None, lines)),
             f"Labels that the model has never seen, so that all their rows are wrong: {unknown}" if unknown else "",
-            self._rule_table(confidence),
+            as_text(rules) if (rules := self.rule_cells(confidence)) else "",
             self._confusion_table(labels, width),
-            self._class_table(labels),
+            as_text(self.class_cells(confidence)),
         ]
         return "\n\n".join(filter(None, parts))
 
-    def _rule_table(self, confidence: float) -> str:
+    def class_cells(self, confidence: float = 0.95) -> list[list[str]]:
+        """Return the errors of each class as a table, the head first."""
+        cells = [["class", "rows", "wrong", "error", f"{100 * confidence:g} % interval", "precision", "recall", "F1"]]
+        for entry in self.counts.by_class(self.labels):
+            shares = ["" if entry[name] is None else f"{entry[name]:.3f}" for name in ("precision", "recall", "f1")]
+            cells.append([name_of(entry["label"]), *_counted_cells(entry["wrong"], entry["rows"], confidence), *shares])
+        return cells
+
+    def rule_cells(self, confidence: float = 0.95) -> list[list[str]]:
+        """Return the errors of the rules as a table, the head first; nothing without a record."""
         if self.rules is None:
-            return ""
-        rows, n = [["rule", "error", "wrong", f"{100 * confidence:g} % interval"]], self.rules.n
-        for rule, (wrong,) in self.rules.wrong.items():
-            interval = percent_range(clopper_pearson(int(wrong), n, confidence))
-            rows.append([rule_words(rule), percent(wrong / n), f"{wrong:,}", interval])
-        return as_text(rows)
+            return []
+        cells = [["rule", "wrong", "error", f"{100 * confidence:g} % interval"]]
+        for rule, wrong in self.rules.wrong.items():
+            own = " (this model)" if rule == self._own_rule() else ""
+            cells.append([rule_words(rule) + own, *_counted_cells(int(wrong[-1]), self.rules.n, confidence)[1:]])
+        return cells
+
+    def _own_rule(self) -> tuple[str | None, bool]:
+        mine = getattr(self.classifier, "rule_", getattr(self.classifier, "rule", None))
+        return mine, bool(getattr(self.classifier, "normalize_vectors", False))
 
     def _confusion_table(self, labels: list[Label], width: int) -> str:
         """Return the matrix, or where that would be too wide the most frequent confusions."""
@@ -239,13 +363,6 @@ class Evaluation:
         more = f"\n... and {counted(left, 'other pair')} of labels" if left > 0 else ""
         return f"The largest confusions\n{as_text(rows, left=(0, 1))}{more}"
 
-    def _class_table(self, labels: list[Label]) -> str:
-        rows = [["class", "precision", "recall", "F1", "rows"]]
-        for entry in self.counts.by_class(labels):
-            shares = ["-" if entry[name] is None else f"{entry[name]:.3f}" for name in ("precision", "recall", "f1")]
-            rows.append([str(entry["label"]), *shares, f"{entry['rows']:,}"])
-        return as_text(rows)
-
     def to_dict(self, confidence: float = 0.95) -> Params:
         """Return everything as values that JSON can hold."""
         found, labels = self.counts, self.labels
@@ -264,20 +381,19 @@ class Evaluation:
         if self.rules is not None:
             document["rules"] = [
                 {"rule": rule[0], "normalize_vectors": rule[1], **_numbers(int(wrong), self.rules.n, confidence)}
-                for rule, (wrong,) in self.rules.wrong.items()
+                for rule, (*_, wrong) in self.rules.wrong.items()
             ]
         return {name: value for name, value in document.items() if value is not None}
 
 
-def rules_at_the_end(classifier: Estimator) -> RulesOverTime:
-    """Return what counts the errors of all rules at the end of training."""
-    record = classifier.record_
-    rules = rules_that_differ(len(classifier.classes_))
-    return RulesOverTime(classifier, rules, [record.n_steps / record.n_examples])
-
-
 def _numbers(wrong: int, n: int, confidence: float) -> Params:
     return {"error": wrong / n, "wrong": wrong, "rows": n, "interval": list(clopper_pearson(wrong, n, confidence))}
+
+
+def _counted_cells(wrong: int, n: int, confidence: float) -> list[str]:
+    """Return rows, wrong rows, error and interval as text."""
+    error = [percent(wrong / n), percent_range(clopper_pearson(wrong, n, confidence))] if n else ["", ""]
+    return [f"{n:,}", f"{wrong:,}", *error]
 
 
 def _log_probabilities(model: Estimator, X: RowsLike) -> Floats | None:

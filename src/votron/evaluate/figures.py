@@ -1,25 +1,82 @@
-"""Pages of several displays: an evaluation, and a training run."""
+"""What is drawn of an evaluation and of a training, and the wrong rows."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.utils import _safe_indexing
 
 from votron._util.plotting import MUTED, STYLE, pyplot
-from votron._util.types import Array, Estimator, RowsLike
+from votron._util.types import Array, Estimator, Floats, Index, Label, RowsLike
 from votron.data import Examples
 from votron.evaluate.evaluation import Evaluation
-from votron.plots import ConfusionsDisplay, MistakesDisplay, ReliabilityDisplay, RulesDisplay
+from votron.plots import ConfusionsDisplay, MistakesDisplay, ReliabilityDisplay, RulesDisplay, WrongImagesDisplay
 from votron.plots._base import Display
-from votron.plots.batches import WrongRows
-from votron.plots.predictions import RankingDisplay, reliability_points
+from votron.plots.predictions import RankingDisplay, images_of, reliability_points, row_margins
 from votron.plots.training import RulesOverTime, has_moments
 
-_MOST_IMAGES = 40
-_COLUMNS = 20
-"""Images in a line."""
+_MOST_IMAGES, _COLUMNS = 40, 20
+"""Images of a figure, and of a line."""
+
+
+@dataclass(frozen=True)
+class PredictedRow:
+    """A row that was predicted, and where it stands."""
+
+    margin: float
+    """The score of the true label minus the best other one."""
+    probability: float | None
+    """Of the predicted label, where there are probabilities."""
+    number: int
+    """Among all rows, counted from 1."""
+    place: str
+    """The line or the file that it is in, where that is known."""
+    true: Label
+    predicted: Label
+    X: RowsLike
+    """The row, as the data have it: an array, matrix or frame of one."""
+    image: Array | None
+    """The row as an image, if it is one."""
+
+
+def predicted_rows(
+    classifier: Estimator, batch: Examples, X: RowsLike, predicted: Array, at: Index, margins: Floats
+) -> list[PredictedRow]:
+    """Return rows of a batch at these places, whose margins are known; X has them as the classifier takes them."""
+    has_probabilities = hasattr(classifier, "predict_proba")
+    sure = (
+        classifier.predict_proba(_safe_indexing(X, at)).max(axis=1).tolist() if has_probabilities else [None] * len(at)
+    )
+    places = batch.files if batch.lines is None else [f"line {line:,}" for line in batch.lines]
+    found = []
+    for i, margin, probability in zip(at.tolist(), margins.tolist(), sure, strict=True):
+        place, row = "" if places is None else str(places[i]), _safe_indexing(batch.X, [i])
+        image = None if batch.image_shape is None else images_of(row, batch.image_shape)[0]
+        [true], [given] = np.asarray(batch.y)[[i]].tolist(), predicted[[i]].tolist()
+        found.append(PredictedRow(margin, probability, int(batch.row_numbers[i]), place, true, given, row, image))
+    return found
+
+
+class WrongRows:
+    """The rows that are wrong by the most, of all batches with labels."""
+
+    def __init__(self, classifier: Estimator, most: int) -> None:
+        self.classifier, self.most, self.n_wrong = classifier, most, 0
+        self.kept: list[PredictedRow] = []
+
+    def add(self, batch: Examples, X: RowsLike, predicted: Array) -> None:
+        """Keep those of a batch, of which X are the rows as the classifier takes them."""
+        y = np.asarray(batch.y)
+        wrong = np.flatnonzero(predicted != y)
+        if len(wrong):
+            self.n_wrong += len(wrong)
+            margins = row_margins(self.classifier, _safe_indexing(X, wrong), y[wrong])
+            most = np.argsort(margins, kind="stable")[: self.most]
+            self.kept += predicted_rows(self.classifier, batch, X, predicted, wrong[most], margins[most])
+            self.kept = sorted(self.kept, key=lambda each: each.margin)[: self.most]
 
 
 class EvaluationFigure:
@@ -38,35 +95,35 @@ class EvaluationFigure:
 
     def draw(self, heading: str, found: Evaluation) -> Any:
         """Draw confusions at the left, the other displays beside them, wrong images below."""
-        plt, images = pyplot(), self.wrong.images(_COLUMNS)
+        plt, wrong = pyplot(), self.wrong.kept
         beside: list[Display] = [*displays_of(found), *([] if self.rules is None else [self.rules.display()])]
-        columns = 1 if len(beside) <= 2 else 2
-        lines = math.ceil(len(beside) / columns)
-        top = 7.4 if lines == 2 else 5.2
-        below = 0.0 if images is None else 0.8 + 0.78 * math.ceil(len(images.images) / _COLUMNS)
-        width = 7.0 if not beside else 12.5 if columns == 1 else 15.0
+        columns = 0 if not beside else 1 if len(beside) <= 2 else 2
+        lines = max(1, math.ceil(len(beside) / max(1, columns)))
+        keys = [*range(len(beside)), *["."] * (lines * columns - len(beside))]
+        mosaic = [["confusions", *keys[i * columns : (i + 1) * columns]] for i in range(lines)]
+        heights = [7.4 / 2] * 2 if lines == 2 else [5.2]
+        if wrong:
+            mosaic.append(["wrong"] * (1 + columns))
+            heights.append(0.8 + 0.78 * math.ceil(len(wrong) / _COLUMNS))
         with plt.rc_context(STYLE):
-            figure = plt.figure(figsize=(width, top + below + 0.6), layout="constrained")
+            size = (7.0, 12.5, 15.0)[columns], sum(heights) + 0.6
+            figure, axes = plt.subplot_mosaic(mosaic, figsize=size, height_ratios=heights, layout="constrained")
             figure.get_layout_engine().set(w_pad=0.15, h_pad=0.15, hspace=0.03, wspace=0.03)
-            ratios = [top, below] if images is not None else [top]
-            grid = figure.add_gridspec(len(ratios), 1, height_ratios=ratios)
-            upper = grid[0].subgridspec(max(1, lines), 1 + columns * bool(beside))
-            ConfusionsDisplay(found.counts.matrix(found.labels), found.labels).plot(figure.add_subplot(upper[:, 0]))
+            ConfusionsDisplay(found.counts.matrix(found.labels), found.labels).plot(axes["confusions"])
             for place, display in enumerate(beside):
-                line, column = divmod(place, columns)
-                display.plot(figure.add_subplot(upper[line, 1 + column]))
-            if images is not None:
-                images.plot(figure.add_subplot(grid[1]))
+                display.plot(axes[place])
+            if wrong:
+                images = np.array([row.image for row in wrong])
+                labels = [row.true for row in wrong], [row.predicted for row in wrong]
+                WrongImagesDisplay(images, *labels, self.wrong.n_wrong, columns=_COLUMNS).plot(axes["wrong"])
             figure.suptitle(heading, x=0.012, ha="left", fontsize=11, color=MUTED)
         return figure
 
 
-def displays_of(found: Evaluation) -> list[ReliabilityDisplay | RankingDisplay]:
+def displays_of(found: Evaluation) -> list[Display]:
     """Return what can be drawn of the scores: reliability, and of two classes ROC and precision-recall curves."""
     sure, right = found.sureness()
-    displays: list[ReliabilityDisplay | RankingDisplay] = (
-        [ReliabilityDisplay(*reliability_points(sure, right), len(sure))] if len(sure) else []
-    )
+    displays: list[Display] = [ReliabilityDisplay(*reliability_points(sure, right), len(sure))] if len(sure) else []
     if (ranking := found.ranking()) is not None:
         displays += [RankingDisplay(kind, *ranking, found.classes[1]) for kind in ("roc", "precision-recall")]
     return displays

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -12,8 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from votron._util.files import write_text
-from votron._util.pages import Picture, render
-from votron._util.plotting import can_draw, png, save, svg_for_page
+from votron._util.pages import picture, render
+from votron._util.plotting import can_draw, save, svg_for_page
 from votron._util.text import counted, duration
 from votron._util.types import Params
 from votron.papers import LABEL_DEGREE, figures
@@ -192,10 +191,9 @@ def _cases(made: Reproduction) -> Params:
     }
 
 
-def _picture(made: Reproduction, case: Disagreement) -> Picture:
-    (height, width), pixels = made.results.data.shape, made.results.data.X_test[case.index]
-    data = base64.b64encode(png(pixels.reshape(height, width))).decode()
-    return Picture(data, f"An image of class {case.truth}", width, height, ink=True)
+def _picture(made: Reproduction, case: Disagreement) -> Params:
+    data = made.results.data
+    return picture(data.X_test[case.index].reshape(data.shape), f"An image of class {case.truth}")
 
 
 def _bars(case: Disagreement) -> list[Params]:

@@ -1,4 +1,4 @@
-"""Displays: pictures of models and of what they predict, as scikit-learn has them.
+"""Displays: plots of models and of what they predict, as scikit-learn has them.
 
 Each has ``from_estimator``, and ``from_predictions`` where predictions are all that it needs; both draw at once, on
 ``ax`` or on a new figure, and return the display, whose ``figure_`` and ``ax_`` are matplotlib's. Its numbers are its
@@ -7,16 +7,18 @@ colour, and known for rows of 64 and 784 features. matplotlib is imported when s
 """
 
 from votron.plots.comparison import ComparisonDisplay
-from votron.plots.images import SupportImagesDisplay, WrongImagesDisplay
-from votron.plots.predictions import ConfusionsDisplay, MarginsDisplay, ReliabilityDisplay
-from votron.plots.reasons import CertificateDisplay, ExplanationDisplay
+from votron.plots.predictions import (
+    ConfusionsDisplay,
+    MarginsDisplay,
+    ReliabilityDisplay,
+    SupportImagesDisplay,
+    WrongImagesDisplay,
+)
 from votron.plots.training import MistakesDisplay, RulesDisplay, VotesDisplay
 
 __all__ = [
-    "CertificateDisplay",
     "ComparisonDisplay",
     "ConfusionsDisplay",
-    "ExplanationDisplay",
     "MarginsDisplay",
     "MistakesDisplay",
     "ReliabilityDisplay",

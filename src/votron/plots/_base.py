@@ -1,4 +1,4 @@
-"""Helpers that all displays share: axes, and the scores that they ask of models."""
+"""The base of all displays."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ class Display:
         raise NotImplementedError
 
 
-def check_offers(model: Estimator, method: str, display: str, what: str) -> None:
+def check_offers(model: Estimator, method: str, display: type[Display], what: str) -> None:
     """Refuse a model that lacks what a display needs."""
     if not hasattr(model, method):
-        raise VotronError(f"{display} is for {what}. Got a {type(model).__name__} without {method!r} instead.")
+        name = type(model).__name__
+        raise VotronError(f"{display.__name__} is for {what}. Got a {name} without {method!r} instead.")

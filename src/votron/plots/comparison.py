@@ -1,16 +1,14 @@
-"""Classifiers beside one another: scores with intervals, and times."""
+"""The display of a comparison of classifiers."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from votron._util.plotting import AXIS, FOR, GRID, INK, MUTED, plain, title, write_name
 from votron._util.text import shortened
-from votron._util.types import Axes, Index
+from votron._util.types import Axes, Floats
 from votron.plots._base import Display
 
 __all__ = ["ComparisonDisplay"]
@@ -25,22 +23,12 @@ _REACH = 3.0
 class ComparisonDisplay(Display):
     """A comparison: a dot with its interval for each classifier, the best at the top, and times on a logarithmic axis.
 
-    Dots that are full cannot be told from the best, since the difference may be noise; the others are hollow.
+    Full dots cannot be told from the best, since the difference may be noise; the others are hollow.
 
     Parameters
     ----------
-    names : sequence of str
-        The classifiers, the best first.
-    scores, lows, highs : arrays of shape (n_classifiers,)
-        The score of each, and its interval.
-    as_good : sequence of bool
-        Whether the difference of each to the best may be noise.
-    train_seconds, predict_seconds : arrays of shape (n_classifiers,)
-        What training takes, and predicting 1,000 rows.
-    score_name, note : str
-        What the scores are, and what stands beneath the title.
-    is_share : bool, default=True
-        Whether scores are drawn in per cent.
+    comparison : Comparison
+        What `votron.evaluate.compare` returns.
 
     Attributes
     ----------
@@ -54,102 +42,65 @@ class ComparisonDisplay(Display):
     >>> from votron.plots import ComparisonDisplay
     >>> result = compare(*load_iris(return_X_y=True), ["averaged", "voted", "majority"], repeats=1)
     >>> shown = ComparisonDisplay.from_comparison(result)
-    >>> shown.names[-1], shown.as_good[-1], shown.ax_.get_xlabel(), shown.time_ax_.get_xscale()
-    ('majority', False, 'accuracy, %', 'log')
+    >>> shown.ax_.get_xlabel(), shown.time_ax_.get_xscale()
+    ('accuracy, %', 'log')
     """
 
     time_ax_: Axes
 
-    def __init__(
-        self,
-        names: Sequence[str],
-        scores: ArrayLike,
-        lows: ArrayLike,
-        highs: ArrayLike,
-        as_good: Sequence[bool],
-        train_seconds: ArrayLike,
-        predict_seconds: ArrayLike,
-        *,
-        score_name: str = "accuracy",
-        note: str = "",
-        is_share: bool = True,
-    ):
-        self.names, self.as_good = list(names), [bool(each) for each in as_good]
-        numbers = (np.asarray(each, dtype=np.float64) for each in (scores, lows, highs, train_seconds, predict_seconds))
-        self.scores, self.lows, self.highs, self.train_seconds, self.predict_seconds = numbers
-        self.score_name, self.note, self.is_share = score_name, note, is_share
+    def __init__(self, comparison: Any):
+        self.comparison = comparison
+        self._rows = comparison.records()
+        self._good = np.array([row["verdict"] != "worse" for row in self._rows])
 
     @classmethod
     def from_comparison(cls, comparison: Any, *, ax: Axes = None) -> Self:
         """Draw what `votron.evaluate.compare` returned; the times are to the right of ``ax``, a subplot."""
-        rows, found = comparison.rows, comparison.records()
-        return cls(
-            [row.name for row in rows],
-            [row.score for row in rows],
-            [each["low"] for each in found],
-            [each["high"] for each in found],
-            [each["verdict"] != "worse" for each in found],
-            [row.train_time for row in rows],
-            [row.predict_time for row in rows],
-            score_name=comparison.score_name,
-            note=comparison.folds_in_words() + (f", {len(comparison.left_out)} left out" * bool(comparison.left_out)),
-            is_share=comparison.score.is_share,
-        ).plot(ax)
+        return cls(comparison).plot(ax)
 
     def _size(self) -> tuple[float, float]:
-        return 10.2, 1.9 + 0.36 * len(self.names)
+        return 10.2, 1.9 + 0.36 * len(self._rows)
 
     def _draw(self, ax: Axes) -> None:
+        found = self.comparison
         left, right = ax.get_subplotspec().subgridspec(1, 2, width_ratios=[1.6, 1.0], wspace=0.08)
         ax.set_subplotspec(left)
         self.time_ax_ = ax.figure.add_subplot(right)
-        places, scale = np.arange(len(self.names))[::-1], 100.0 if self.is_share else 1.0
-        low, high = self._limits()
-        for i, y in enumerate(places):
-            colour = FOR if self.as_good[i] else AXIS
-            if self.highs[i] < low or self.lows[i] > high:
-                self._draw_far_one(ax, i, y, scale * low, scale * high)
+        places, scale = np.arange(len(self._rows))[::-1], 100.0 if found.is_share else 1.0
+        lows, scores, highs = (scale * self._column(name) for name in ("low", "score", "high"))
+        low, high = _limits(lows, highs, self._good, 1e-3 * scale)
+        for at, good, *ends, score in zip(places, self._good, lows, highs, scores, strict=True):
+            colour, fill = (FOR, FOR) if good else (AXIS, "white")
+            if ends[1] < low or ends[0] > high:  # an arrow with the score
+                side, mark, ha = (low, "<", "left") if ends[1] < low else (high, ">", "right")
+                ax.plot([side], [at], mark, color=AXIS, markersize=8, clip_on=False, zorder=3)
+                words = f"{score:.1f}" if found.is_share else f"{score:.3f}"
+                write_name(ax, words, MUTED, (side, at), (10 if mark == "<" else -10, 0), ha=ha, fontweight="normal")
                 continue
-            fill = colour if self.as_good[i] else "white"
-            ax.plot([scale * self.lows[i], scale * self.highs[i]], [y, y], color=colour, linewidth=2.2, zorder=2)
-            ax.plot([scale * self.scores[i]], [y], "o", color=colour, markerfacecolor=fill, markersize=8, zorder=3)
-        ax.set_xlim(scale * low, scale * high)
-        _style(ax, places)
-        ax.set_yticks(places, [shortened(name, _LONGEST) for name in self.names])
-        for label, good in zip(ax.get_yticklabels(), self.as_good, strict=True):
+            ax.plot(ends, [at, at], color=colour, linewidth=2.2, zorder=2)
+            ax.plot([score], [at], "o", color=colour, markerfacecolor=fill, markersize=8, zorder=3)
+        ax.set_xlim(low, high)
+        _rows_of(ax, len(places))
+        ax.set_yticks(places, [shortened(row["name"], _LONGEST) for row in self._rows])
+        for label, good in zip(ax.get_yticklabels(), self._good, strict=True):
             label.set_color(INK if good else MUTED)
-        ax.set_xlabel(f"{self.score_name}{', %' if self.is_share else ''}")
-        noise = "full dots cannot be told from the best"
-        title(ax, "Comparison", f"{self.note}; {noise}" if self.note else noise)
+        ax.set_xlabel(f"{found.score_name}{', %' if found.is_share else ''}")
+        out = f", {len(found.left_out)} left out" if found.left_out else ""
+        title(ax, "Comparison", f"{found.folds_in_words()}{out}; full dots cannot be told from the best")
         self._draw_times(self.time_ax_, places)
 
-    def _limits(self) -> tuple[float, float]:
-        """Return what the axis of scores shows: the good ones, and others that are not far from them."""
-        good = np.array(self.as_good)
-        low, high = float(self.lows[good].min()), float(self.highs[good].max())
-        reach = _REACH * max(high - low, 1e-3)
-        near = (self.highs >= low - reach) & (self.lows <= high + reach)
-        low, high = float(self.lows[near].min()), float(self.highs[near].max())
-        pad = 0.06 * max(high - low, 1e-3)
-        return low - pad, high + pad
+    def _column(self, name: str) -> Floats:
+        return np.array([row[name] for row in self._rows], dtype=np.float64)
 
-    def _draw_far_one(self, ax: Axes, i: int, y: float, low: float, high: float) -> None:
-        """Draw an arrow to a classifier that is far away, with its score."""
-        left, inside = self.highs[i] < self._limits()[0], 0.015 * (high - low)
-        at, side = (low + inside, "left") if left else (high - inside, "right")
-        words = f"{100 * self.scores[i]:.1f}" if self.is_share else f"{self.scores[i]:.3f}"
-        ax.plot([at], [y], "<" if left else ">", color=AXIS, markersize=8, clip_on=False, zorder=3)
-        write_name(ax, words, MUTED, (at, y), (10 if left else -10, 0), ha=side, fontweight="normal")
-
-    def _draw_times(self, ax: Axes, places: Index) -> None:
+    def _draw_times(self, ax: Axes, places: Any) -> None:
         from matplotlib.ticker import EngFormatter, LogLocator
 
-        train, predict = (np.maximum(each, _LEAST) for each in (self.train_seconds, self.predict_seconds))
+        train, predict = (np.maximum(self._column(f"{name}_seconds"), _LEAST) for name in ("train", "predict"))
         ax.hlines(places, np.minimum(train, predict), np.maximum(train, predict), color=GRID, linewidth=2.2, zorder=1)
         ax.plot(train, places, "o", color=INK, markersize=7, zorder=3)
         ax.plot(predict, places, "D", color=MUTED, markerfacecolor="white", markersize=6, zorder=3)
         ax.set_xscale("log")
-        _style(ax, places)
+        _rows_of(ax, len(places))
         ax.set_yticks([])
         ax.xaxis.set_major_locator(LogLocator(numticks=5))
         ax.xaxis.set_major_formatter(EngFormatter("s"))
@@ -157,7 +108,17 @@ class ComparisonDisplay(Display):
         ax.set_xlabel("● to train   ◇ to predict 1,000 rows")
 
 
-def _style(ax: Axes, places: Index) -> None:
+def _limits(lows: Floats, highs: Floats, good: Any, least: float) -> tuple[float, float]:
+    """Return what the axis of scores shows: the good ones, and others that are not far from them."""
+    low, high = lows[good].min(), highs[good].max()
+    reach = _REACH * max(high - low, least)
+    near = (highs >= low - reach) & (lows <= high + reach)
+    low, high = lows[near].min(), highs[near].max()
+    pad = 0.06 * max(high - low, least)
+    return float(low - pad), float(high + pad)
+
+
+def _rows_of(ax: Axes, n: int) -> None:
     plain(ax)
     ax.grid(False, axis="y")
-    ax.set_ylim(-0.6, len(places) - 0.4)
+    ax.set_ylim(-0.6, n - 0.4)

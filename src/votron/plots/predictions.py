@@ -1,25 +1,30 @@
-"""Predictions beside the true labels: confusions, reliability of probabilities, margins."""
+"""Displays of predictions beside the true labels, and of the images among the rows."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from votron._util.plotting import AGAINST, AXIS, EMPTY, FOR, INK, plain, title
+from votron._util.frames import dense, is_frame
+from votron._util.pipelines import classifier_of
+from votron._util.plotting import AGAINST, AXIS, EMPTY, FOR, IMAGE_SHAPES, INK, MUTED, plain, title
 from votron._util.text import shortened
 from votron._util.types import Array, Axes, Estimator, Floats, Label, Labels, RowsLike
 from votron.errors import VotronError
 from votron.plots._base import Display, check_offers
 
-__all__ = ["ConfusionsDisplay", "MarginsDisplay", "ReliabilityDisplay"]
+__all__ = ["ConfusionsDisplay", "MarginsDisplay", "ReliabilityDisplay", "SupportImagesDisplay", "WrongImagesDisplay"]
 
 _MOST_NUMBERS = 20
 """Classes up to which the counts of confusions are written into their cells, and all labels beside them."""
-_LONGEST = 18
+_LONGEST, _LONGEST_BELOW_IMAGE = 18, 11
 _WIDEST = 40
 """Characters that labels below one another's columns may take together, before they are turned."""
+_COLUMNS, _FEWEST_COLUMNS = 10, 5
 
 
 class ConfusionsDisplay(Display):
@@ -52,10 +57,10 @@ class ConfusionsDisplay(Display):
     def from_predictions(cls, y_true: Labels, y_pred: Labels, *, labels: Labels = None, ax: Axes = None) -> Self:
         """Draw the confusions of predicted labels with the true ones; ``labels`` sets their order."""
         from sklearn.metrics import confusion_matrix
+        from sklearn.utils.multiclass import unique_labels
 
-        known = np.unique(np.concatenate([np.asarray(y_true), np.asarray(y_pred)])) if labels is None else labels
-        known = np.asarray(known).tolist()
-        return cls(confusion_matrix(y_true, y_pred, labels=known), known).plot(ax)
+        known = unique_labels(y_true, y_pred) if labels is None else np.asarray(labels)
+        return cls(confusion_matrix(y_true, y_pred, labels=known), known.tolist()).plot(ax)
 
     def _size(self) -> tuple[float, float]:
         side = min(9.0, 2.6 + 0.42 * len(self.labels))
@@ -63,39 +68,40 @@ class ConfusionsDisplay(Display):
 
     def _draw(self, ax: Axes) -> None:
         from matplotlib.colors import to_rgb
+        from sklearn.metrics import ConfusionMatrixDisplay
 
-        n, of_row = len(self.labels), self.counts.sum(axis=1, keepdims=True)
-        shares, right = self.counts / np.maximum(of_row, 1), np.eye(n, dtype=bool)
+        n, names = len(self.labels), [shortened(str(label), _LONGEST) for label in self.labels]
+        few, upright = n <= _MOST_NUMBERS, max(map(len, names)) * n <= _WIDEST
+        shares, right = self.counts / np.maximum(self.counts.sum(axis=1, keepdims=True), 1), np.eye(n, dtype=bool)
         colours = np.where(right[..., None], to_rgb(FOR), to_rgb(AGAINST))
         strength = np.where(right, 0.8 * shares, 0.18 + 0.8 * np.sqrt(shares))
         cells = 1 - strength[..., None] * (1 - colours)
         cells[self.counts == 0] = to_rgb(EMPTY)
-        ax.imshow(cells, interpolation="nearest")
-        few = n <= _MOST_NUMBERS
-        if few:
-            ax.hlines(np.arange(n - 1) + 0.5, -0.5, n - 0.5, color="white", linewidth=2)
-            ax.vlines(np.arange(n - 1) + 0.5, -0.5, n - 0.5, color="white", linewidth=2)
-        for i, j in zip(*np.nonzero(self.counts), strict=True) if few else ():
-            ink = "white" if cells[i, j] @ (0.2126, 0.7152, 0.0722) < 0.5 else INK
-            size = 9.5 if n <= 12 else 7.5
-            ax.text(j, i, f"{self.counts[i, j]:,}", ha="center", va="center", color=ink, fontsize=size)
-        self._label(ax, range(n) if few else range(0, n, -(-n // _MOST_NUMBERS)))
-        wrong, rows = int(self.counts.sum() - np.trace(self.counts)), int(self.counts.sum())
-        title(ax, "Confusions", f"{wrong:,} of {rows:,} rows wrong; colours by shares of each row")
-
-    def _label(self, ax: Axes, at: range) -> None:
-        names = [shortened(str(self.labels[i]), _LONGEST) for i in at]
+        shown = ConfusionMatrixDisplay(self.counts, display_labels=names)
+        shown.plot(ax=ax, colorbar=False, include_values=few, values_format=",d", xticks_rotation=0 if upright else 40)
+        shown.im_.set_data(cells)
         plain(ax)
         ax.grid(False)
         ax.set_anchor("NW")
         ax.spines[:].set_visible(False)
-        ax.set_yticks(list(at), names)
-        upright = max(map(len, names)) * len(names) <= _WIDEST
-        ax.set_xticks(list(at), names, rotation=0 if upright else 40, ha="center" if upright else "right")
+        ax.set(xlabel="predicted", ylabel="true")
         if not upright:
             ax.tick_params(axis="x", pad=2)
-        ax.set_xlabel("predicted")
-        ax.set_ylabel("true")
+            for label in ax.get_xticklabels():
+                label.set_ha("right")
+        if few:
+            ax.hlines(np.arange(n - 1) + 0.5, -0.5, n - 0.5, color="white", linewidth=2)
+            ax.vlines(np.arange(n - 1) + 0.5, -0.5, n - 0.5, color="white", linewidth=2)
+            luminance = cells @ (0.2126, 0.7152, 0.0722)
+            for at, text in np.ndenumerate(shown.text_):
+                ink = "white" if luminance[at] < 0.5 else INK
+                text.set(color=ink, fontsize=9.5 if n <= 12 else 7.5, visible=self.counts[at] > 0)
+        else:
+            some = range(0, n, -(-n // _MOST_NUMBERS))
+            ax.set_xticks(some, [names[i] for i in some])
+            ax.set_yticks(some, [names[i] for i in some])
+        wrong, rows = int(self.counts.sum() - np.trace(self.counts)), int(self.counts.sum())
+        title(ax, "Confusions", f"{wrong:,} of {rows:,} rows wrong; colours by shares of each row")
 
 
 def reliability_points(sure: Floats, right: Array, bins: int = 10) -> tuple[Floats, Floats]:
@@ -129,7 +135,7 @@ class ReliabilityDisplay(Display):
     @classmethod
     def from_estimator(cls, estimator: Estimator, X: RowsLike, y: Labels, *, n_bins: int = 10, ax: Axes = None) -> Self:
         """Draw the reliability of a fitted classifier with ``predict_proba``, any of scikit-learn's."""
-        check_offers(estimator, "predict_proba", cls.__name__, "classifiers that have probabilities")
+        check_offers(estimator, "predict_proba", cls, "classifiers that have probabilities")
         p = estimator.predict_proba(X)
         return cls.from_predictions(y, p, classes=estimator.classes_, n_bins=n_bins, ax=ax)
 
@@ -139,10 +145,7 @@ class ReliabilityDisplay(Display):
     ) -> Self:
         """Draw the reliability of probabilities, a column for each of ``classes`` (default: those that are true)."""
         p, known = np.asarray(y_proba, dtype=np.float64), np.unique(y_true) if classes is None else np.asarray(classes)
-        if p.ndim != 2 or p.shape[1] != len(known):
-            raise VotronError(
-                f"The probabilities must have a column for each of {len(known)} classes. Got shape {p.shape} instead."
-            )
+        _check_columns(p, known, "probabilities")
         right = known[p.argmax(axis=1)] == np.asarray(y_true)
         return cls(*reliability_points(p.max(axis=1), right, n_bins), len(p)).plot(ax)
 
@@ -153,9 +156,7 @@ class ReliabilityDisplay(Display):
         low = max(0.0, min(float(self.probability.min()), float(self.share.min())) - 0.03)
         ax.plot([0, 1], [0, 1], color=AXIS, linewidth=1, linestyle=(0, (4, 3)))
         ax.plot(self.probability, self.share, "o-", color=FOR, linewidth=1.8, markersize=5.5, clip_on=False, zorder=3)
-        ax.set_xlim(low, 1.005)
-        ax.set_ylim(low, 1.005)
-        ax.set_xlabel("probability of the predicted class")
+        ax.set(xlim=(low, 1.005), ylim=(low, 1.005), xlabel="probability of the predicted class")
         ax.set_ylabel("share that is right")
         ax.locator_params(nbins=6)
         plain(ax)
@@ -169,25 +170,26 @@ class RankingDisplay(Display):
     def __init__(self, kind: Literal["roc", "precision-recall"], known: Array, scores: Floats, label: Label):
         self.kind, self.known, self.scores, self.label = kind, known, scores, label
 
-    def _size(self) -> tuple[float, float]:
-        return 5.6, 5.2
-
     def _draw(self, ax: Axes) -> None:
         from sklearn.metrics import PrecisionRecallDisplay, RocCurveDisplay
 
-        curve = RocCurveDisplay if self.kind == "roc" else PrecisionRecallDisplay
-        drawn = curve.from_predictions(self.known, self.scores, ax=ax, drop_intermediate=True)
-        share = float(np.mean(self.known))
         if self.kind == "roc":
-            name, area, chance = "ROC curve", f"area {drawn.roc_auc:.4f}", [0.0, 1.0]
-            labels = "false positive rate", "true positive rate"
+            roc = RocCurveDisplay.from_predictions(self.known, self.scores, ax=ax)
+            name, area, chance = "ROC curve", f"area {roc.roc_auc:.4f}", (0.0, 1.0)
+            ax.set(xlabel="false positive rate", ylabel="true positive rate")
         else:
-            name, area, chance = "Precision and recall", f"average precision {drawn.average_precision:.4f}", [share] * 2
-            labels = "recall", "precision"
+            curve = PrecisionRecallDisplay.from_predictions(self.known, self.scores, ax=ax, drop_intermediate=True)
+            share = float(np.mean(self.known))
+            name, area, chance = (
+                "Precision and recall",
+                f"average precision {curve.average_precision:.4f}",
+                (share,) * 2,
+            )
+            ax.set(xlabel="recall", ylabel="precision")
         ax.get_legend().remove()
         ax.lines[0].set(color=FOR, linewidth=1.8, zorder=3)
         ax.plot([0, 1], chance, color=AXIS, linewidth=1, linestyle=(0, (4, 3)))
-        ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), xlabel=labels[0], ylabel=labels[1], aspect="auto")
+        ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), aspect="auto")
         plain(ax)
         of = f"{np.count_nonzero(self.known):,} of {len(self.known):,} rows are {shortened(str(self.label), _LONGEST)}"
         title(ax, name, f"{of}; {area}")
@@ -215,14 +217,14 @@ class MarginsDisplay(Display):
     @classmethod
     def from_estimator(cls, estimator: Estimator, X: RowsLike, y: Labels, *, ax: Axes = None) -> Self:
         """Draw the margins of a fitted classifier with ``decision_function`` on labelled rows."""
-        check_offers(estimator, "decision_function", cls.__name__, "classifiers that have scores")
-        return cls.from_predictions(y, estimator.decision_function(X), classes=estimator.classes_, ax=ax)
+        check_offers(estimator, "decision_function", cls, "classifiers that have scores")
+        return cls(row_margins(estimator, X, np.asarray(y))).plot(ax)
 
     @classmethod
     def from_predictions(cls, y_true: Labels, y_score: ArrayLike, *, classes: Labels = None, ax: Axes = None) -> Self:
         """Draw the margins of scores as ``decision_function`` returns them, of ``classes`` (default: as in y_true)."""
         known = np.unique(y_true) if classes is None else np.asarray(classes)
-        return cls(score_margins(np.asarray(y_true), np.asarray(y_score, dtype=np.float64), known)).plot(ax)
+        return cls(_margins(np.asarray(y_true), np.asarray(y_score, dtype=np.float64), known)).plot(ax)
 
     def _draw(self, ax: Axes) -> None:
         edges = np.histogram_bin_edges(self.margins, bins=40)
@@ -231,8 +233,7 @@ class MarginsDisplay(Display):
         for side, colour in ((self.margins > 0, FOR), (self.margins <= 0, AGAINST)):
             ax.hist(self.margins[side], bins=edges, color=colour, rwidth=0.88)
         ax.axvline(0, color=AXIS, linewidth=1)
-        ax.set_xlabel("margin: score of the true label minus the best other")
-        ax.set_ylabel("rows")
+        ax.set(xlabel="margin: score of the true label minus the best other", ylabel="rows")
         ax.yaxis.set_major_formatter("{x:,.0f}")
         plain(ax)
         ax.grid(False, axis="x")
@@ -240,23 +241,202 @@ class MarginsDisplay(Display):
         title(ax, "Margins", f"{len(self.margins):,} rows; {wrong:,} of them at 0 or below")
 
 
-def score_margins(y: Array, scores: Floats, classes: Array) -> Floats:
-    """Return by how much the true label leads; one that there is no score for is behind by the best score."""
-    own = y[:, None] == classes[None, :]
-    if scores.ndim == 1 or scores.shape[1] == 1:
-        scores = np.stack([-scores.reshape(-1), scores.reshape(-1)], axis=1) / 2
-    if scores.shape != own.shape:
-        raise VotronError(
-            f"The scores must have a column for each of {len(classes)} classes. Got shape {scores.shape} instead."
-        )
-    true = np.where(own, scores, -np.inf).max(axis=1)
-    other = np.where(own, -np.inf, scores).max(axis=1)
-    return np.asarray(np.where(np.isfinite(true), true, 0.0) - other)
-
-
 def row_margins(estimator: Estimator, X: RowsLike, y: Array) -> Floats:
     """Return by how much the true labels of rows lead; 0 of a classifier without scores."""
     if not hasattr(estimator, "decision_function"):
         return np.zeros(len(y))
     scores = np.asarray(estimator.decision_function(X), dtype=np.float64)
-    return score_margins(y, scores, np.asarray(estimator.classes_))
+    return _margins(y, scores, np.asarray(estimator.classes_))
+
+
+def _margins(y: Array, scores: Floats, classes: Array) -> Floats:
+    """Return by how much the true label leads; one that there is no score for is behind by the best score."""
+    if scores.ndim == 1 or scores.shape[1] == 1:
+        scores = np.stack([-scores.reshape(-1), scores.reshape(-1)], axis=1) / 2
+    _check_columns(scores, classes, "scores")
+    own = y[:, None] == classes[None, :]
+    true = np.where(own, scores, -np.inf).max(axis=1)
+    other = np.where(own, -np.inf, scores).max(axis=1)
+    return np.asarray(np.where(np.isfinite(true), true, 0.0) - other)
+
+
+def _check_columns(values: Floats, classes: Array, what: str) -> None:
+    if values.ndim != 2 or values.shape[1] != len(classes):
+        raise VotronError(
+            f"The {what} must have a column for each of {len(classes)} classes. Got shape {values.shape} instead."
+        )
+
+
+# -- images ------------------------------------------------------------------------------------------------------------
+
+
+class _ImagesDisplay(Display):
+    """A sheet of images on one pair of axes, each with two words beneath it, in colours of their own."""
+
+    heading, note = "", ""
+    colours = FOR, MUTED
+    """Of the word at the left, and of that at the right."""
+
+    def __init__(self, images: Array, left: Sequence[Label], right: Sequence[Label], columns: int | None):
+        self.images = np.asarray(images)
+        self.columns = min(_COLUMNS, max(_FEWEST_COLUMNS, len(self.images))) if columns is None else columns
+        self._words = list(zip(map(str, left), map(str, right), strict=True))
+
+    def _size(self) -> tuple[float, float]:
+        return 0.86 * self.columns + 0.4, 1.12 * self._n_lines + 0.9
+
+    @property
+    def _n_lines(self) -> int:
+        return max(1, math.ceil(len(self.images) / self.columns))
+
+    def _draw(self, ax: Axes) -> None:
+        for i, (image, words) in enumerate(zip(self.images, self._words, strict=True)):
+            x, y = 1.16 * (i % self.columns), 1.5 * (i // self.columns)
+            most, least = float(image.max()), min(0.0, float(image.min()))
+            shown = image if image.ndim == 2 else image / max(1.0, most)
+            grey = {"cmap": "gray_r", "vmin": least, "vmax": max(1e-300, most)}  # not used for colours
+            ax.imshow(shown, extent=(x, x + 1, y + 1, y), interpolation="nearest", **grey)
+            ax.plot([x, x + 1, x + 1, x, x], [y, y, y + 1, y + 1, y], color=AXIS, linewidth=0.6)
+            for at, ha, word, colour in zip((x, x + 1), ("left", "right"), words, self.colours, strict=True):
+                text = shortened(word, _LONGEST_BELOW_IMAGE)
+                ax.text(at, y + 1.06, text, color=colour, fontsize=8.5, fontweight="bold", ha=ha, va="top")
+        ax.set_xlim(-0.02, 1.16 * self.columns - 0.12)
+        ax.set_ylim(1.5 * self._n_lines - 0.05, -0.02)
+        ax.set_aspect("equal")
+        ax.set_axis_off()
+        title(ax, self.heading, self.note)
+
+
+def images_of(rows: RowsLike, image_shape: tuple[int, ...] | None) -> Array:
+    """Return rows as images of this shape, or of one that so many features are known to have."""
+    n = rows.shape[1]
+    shape = IMAGE_SHAPES.get(n) if image_shape is None else tuple(image_shape)
+    if shape is None or math.prod(shape) != n:
+        raise VotronError(
+            f"Rows must be images, and 'image_shape' have as many pixels as rows have features, {n}, such as (28, 28). "
+            f"Got {image_shape} instead."
+        )
+    return dense(rows).astype(np.float64).reshape(-1, *shape)
+
+
+class SupportImagesDisplay(_ImagesDisplay):
+    """Support images: the training examples with the most mistakes, with their labels and how many there were.
+
+    Parameters
+    ----------
+    images : array of shape (n, height, width)
+        The images; with a fourth axis, in colour.
+    labels : sequence
+        The label of each.
+    mistakes : sequence of int
+        How many were made on it.
+    columns : int, optional
+        Images in a line; by default 10 at most.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from votron import VotedPerceptronClassifier
+    >>> from votron.plots import SupportImagesDisplay
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = VotedPerceptronClassifier(random_state=0).fit(X[:600], y[:600])
+    >>> shown = SupportImagesDisplay.from_estimator(model, n=20)
+    >>> shown.images.shape, shown.mistakes[0] >= shown.mistakes[-1]
+    ((20, 8, 8), True)
+    """
+
+    heading, note = "Support images", "their labels, and how many mistakes of all vectors were made on them"
+
+    def __init__(self, images: Array, labels: Sequence[Label], mistakes: Sequence[int], columns: int | None = None):
+        self.labels, self.mistakes = list(labels), list(mistakes)
+        super().__init__(images, self.labels, [f"{n:,}" for n in self.mistakes], columns)
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Estimator, *, n: int = 40, image_shape: tuple[int, ...] | None = None, ax: Axes = None
+    ) -> Self:
+        """Draw the ``n`` support images of a fitted `votron.VotedPerceptronClassifier` with the most mistakes."""
+        from votron.explanations.models import support_labels
+
+        model = classifier_of(estimator)
+        check_offers(model, "record_", cls, "models that keep their record")
+        counts = np.bincount(model.record_.example)[model.support_]
+        first = np.argsort(-counts, kind="stable")[:n]
+        labels = support_labels(model.dual_coef_[:, first], model.classes_)
+        return cls(images_of(model.support_vectors_[first], image_shape), labels, counts[first].tolist()).plot(ax)
+
+
+class WrongImagesDisplay(_ImagesDisplay):
+    """Wrong images, each with its true label (blue, left) and the one that it was given (orange, right).
+
+    Parameters
+    ----------
+    images : array of shape (n, height, width)
+        The images; with a fourth axis, in colour.
+    true, given : sequences
+        True labels, and those that were given.
+    n_wrong : int, optional
+        How many there are in all, where not all are shown.
+    columns : int, optional
+        Images in a line; by default 10 at most.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from votron.plots import WrongImagesDisplay
+    >>> X, y = load_digits(return_X_y=True)
+    >>> shown = WrongImagesDisplay.from_predictions(y[:3], [0, 7, 2], X[:3])
+    >>> shown.true, shown.given
+    ([1], [7])
+    """
+
+    heading, colours = "Wrong images", (FOR, AGAINST)
+
+    def __init__(
+        self,
+        images: Array,
+        true: Sequence[Label],
+        given: Sequence[Label],
+        n_wrong: int | None = None,
+        columns: int | None = None,
+    ):
+        self.true, self.given = list(true), list(given)
+        super().__init__(images, self.true, self.given, columns)
+        self.n_wrong = len(self.images) if n_wrong is None else n_wrong
+        shown = "" if self.n_wrong == len(self.images) else f"{len(self.images)} of {self.n_wrong:,}; "
+        self.note = f"{shown}left the true label, right the one given"
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Estimator,
+        X: RowsLike,
+        y: Labels,
+        *,
+        n: int = 40,
+        image_shape: tuple[int, ...] | None = None,
+        ax: Axes = None,
+    ) -> Self:
+        """Draw the images that a fitted classifier gets wrong, the most wrong first where it has scores."""
+        labels, given = np.asarray(y), np.asarray(estimator.predict(X))
+        order = np.argsort(row_margins(estimator, X, labels), kind="stable")
+        pixels = (np.asarray(X) if is_frame(X) else X)[order]
+        return cls.from_predictions(labels[order], given[order], pixels, n=n, image_shape=image_shape, ax=ax)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: Labels,
+        y_pred: Labels,
+        X: RowsLike,
+        *,
+        n: int = 40,
+        image_shape: tuple[int, ...] | None = None,
+        ax: Axes = None,
+    ) -> Self:
+        """Draw the first ``n`` images whose predicted label is wrong."""
+        true, given = np.asarray(y_true), np.asarray(y_pred)
+        wrong = np.flatnonzero(true != given)
+        shown = wrong[:n]
+        images = images_of((np.asarray(X) if is_frame(X) else X)[shown], image_shape)
+        return cls(images, true[shown].tolist(), given[shown].tolist(), len(wrong)).plot(ax)

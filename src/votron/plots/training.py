@@ -1,4 +1,4 @@
-"""Training as time goes on: the errors of rules, the votes on a row, mistakes and support."""
+"""Displays of training as time goes on: the errors of rules, the votes on a row, mistakes and support."""
 
 from __future__ import annotations
 
@@ -22,15 +22,13 @@ if TYPE_CHECKING:
 
 __all__ = ["MistakesDisplay", "RulesDisplay", "VotesDisplay"]
 
-_MOMENTS = 25
 _VOTED = "models that keep their record, as VotedPerceptronClassifier does"
-
 
 Rule: TypeAlias = str | tuple[str, bool]
 """The name of a rule, or a pair of it and whether vectors are normalised."""
 
 
-def moments_within(record: MistakeRecord, n: int = _MOMENTS) -> list[float]:
+def _moments_within(record: MistakeRecord, n: int = 25) -> list[float]:
     """Return moments of training in epochs, equally far from one another on a logarithmic axis, the last its end."""
     first = min(max(1, record.n_examples // 10), record.n_steps)
     times = np.unique(np.round(np.geomspace(first, record.n_steps, n)).astype(np.int64))
@@ -40,7 +38,7 @@ def moments_within(record: MistakeRecord, n: int = _MOMENTS) -> list[float]:
 def rule_words(rule: Rule) -> str:
     """Return what to call a rule."""
     name, normalised = (rule, False) if isinstance(rule, str) else rule
-    return f"{name}, normalised" if normalised else str(name)
+    return f"{name}, normalised" if normalised else name
 
 
 def has_moments(classifier: Estimator) -> bool:
@@ -55,11 +53,10 @@ class RulesOverTime:
         self, estimator: Estimator, rules: Iterable[Rule] | None = None, epochs: Iterable[float] | None = None
     ) -> None:
         self.estimator, self.n, record = estimator, 0, estimator.record_
-        self.epochs = moments_within(record) if epochs is None else moments_of(record, estimator.n_epochs_, epochs)
+        self.epochs = _moments_within(record) if epochs is None else moments_of(record, estimator.n_epochs_, epochs)
         if rules is None:
             rules = [name for name, rule in RULES.items() if not rule.needs_held_out]
-        chosen = [rules] if isinstance(rules, str) else rules
-        self.wrong: dict[Rule, Index] = {rule: np.zeros(len(self.epochs), dtype=np.int64) for rule in chosen}
+        self.wrong: dict[Rule, Index] = {rule: np.zeros(len(self.epochs), dtype=np.int64) for rule in rules}
 
     def add(self, X: RowsLike, y: Array) -> None:
         """Count a batch, of rows as the classifier takes them."""
@@ -69,15 +66,10 @@ class RulesOverTime:
                 self.wrong[rule][moment] += np.count_nonzero(self.estimator.classes_[labels_of(each)] != y)
         self.n += len(y)
 
-    @property
-    def errors(self) -> dict[Rule, Floats]:
-        """Of each rule the shares that are wrong."""
-        return {rule: wrong / self.n for rule, wrong in self.wrong.items()}
-
     def display(self) -> RulesDisplay:
-        """Return the picture, of rules without normalised vectors."""
-        errors = {rule: each for rule, each in self.errors.items() if isinstance(rule, str) or not rule[1]}
-        return RulesDisplay(self.epochs, errors, self.n)
+        """Return the display of the rules without normalised vectors, not drawn."""
+        shown = {rule: wrong / self.n for rule, wrong in self.wrong.items() if isinstance(rule, str) or not rule[1]}
+        return RulesDisplay(self.epochs, shown, self.n)
 
 
 class RulesDisplay(Display):
@@ -90,7 +82,7 @@ class RulesDisplay(Display):
     errors : mapping
         For each rule its shares of wrong rows at these moments, from 0 to 1.
     n_rows : int, optional
-        How many rows were predicted, for the note beneath the title.
+        How many rows were predicted.
 
     Examples
     --------
@@ -100,8 +92,8 @@ class RulesDisplay(Display):
     >>> X, y = load_digits(return_X_y=True)
     >>> model = VotedPerceptronClassifier(random_state=0).fit(X[:600], y[:600])
     >>> shown = RulesDisplay.from_estimator(model, X[1200:], y[1200:], rules=["vote", "last"])
-    >>> bool(shown.errors["vote"][-1] < shown.errors["vote"][0]), shown.ax_.get_xlabel()
-    (True, 'epochs of training')
+    >>> bool(shown.errors["vote"][-1] < shown.errors["vote"][0])
+    True
     """
 
     def __init__(self, epochs: ArrayLike, errors: Mapping[Rule, ArrayLike], n_rows: int | None = None):
@@ -126,10 +118,10 @@ class RulesDisplay(Display):
         held-out rows.
         """
         model, rows = classifier_of(estimator), rows_for_classifier(estimator, X)
-        check_offers(model, "staged_decision_function", cls.__name__, _VOTED)
+        check_offers(model, "staged_decision_function", cls, _VOTED)
         counts = RulesOverTime(model, rules, at)
         counts.add(rows, np.asarray(y))
-        return cls(counts.epochs, counts.errors, counts.n).plot(ax)
+        return cls(counts.epochs, {rule: wrong / counts.n for rule, wrong in counts.wrong.items()}, counts.n).plot(ax)
 
     def _draw(self, ax: Axes) -> None:
         ends = {}
@@ -137,8 +129,8 @@ class RulesDisplay(Display):
             colour = COLOURS[i % len(COLOURS)]
             ax.plot(self.epochs, 100 * errors, color=colour, linewidth=1.9, zorder=3 + len(self.errors) - i)
             ends[rule_words(rule)] = 100 * float(errors[-1]), colour
-        epoch_axis(ax, self.epochs)
-        error_axis(ax, np.concatenate(list(self.errors.values())))
+        _epoch_axis(ax, self.epochs)
+        _error_axis(ax, 100 * np.concatenate(list(self.errors.values())))
         name_ends(ax, ends)
         of = "" if self.n_rows is None else f" of {self.n_rows:,} rows"
         title(ax, "Rules over time", f"share{of} that each gets wrong, from one training")
@@ -171,16 +163,16 @@ class VotesDisplay(Display):
     def __init__(self, epochs: ArrayLike, votes: Mapping[Label, ArrayLike], top: int = 4):
         self.epochs = np.asarray(epochs, dtype=np.float64)
         self.votes = {label: np.asarray(each, dtype=np.float64) for label, each in votes.items()}
-        self.top = top
+        self.top = min(top, len(COLOURS))
 
     @classmethod
     def from_estimator(
         cls, estimator: Estimator, X: RowsLike, *, at: Iterable[float] | None = None, top: int = 4, ax: Axes = None
     ) -> Self:
-        """Draw the votes of a fitted model on the one row of X, at moments in epochs; ``top`` classes have a colour."""
+        """Draw the votes of a fitted model on the one row of X, at moments in epochs."""
         model, rows = classifier_of(estimator), rows_for_classifier(estimator, X)
-        check_offers(model, "staged_decision_function", cls.__name__, _VOTED)
-        moments = moments_within(model.record_, 60) if at is None else at
+        check_offers(model, "staged_decision_function", cls, _VOTED)
+        moments = _moments_within(model.record_, 60) if at is None else at
         stages = list(model.staged_decision_function(rows, at=moments, rules=["vote"]))
         votes = np.array([scores["vote"] for _, scores in stages])
         if votes.shape[1] != 1:
@@ -193,16 +185,14 @@ class VotesDisplay(Display):
     def _draw(self, ax: Axes) -> None:
         order = sorted(self.votes, key=lambda label: -self.votes[label][-1])
         ends = {}
-        for i, label in enumerate(order):
-            named = i < self.top and i < len(COLOURS)
-            colour = COLOURS[i] if named else "#d0d0d0"
-            ax.plot(self.epochs, self.votes[label], color=colour, linewidth=1.9 if named else 1.2, zorder=2.5 + named)
-            if named:
-                ends[str(label)] = float(self.votes[label][-1]), colour
+        for label, colour in zip(order[: self.top], COLOURS, strict=False):
+            ax.plot(self.epochs, self.votes[label], color=colour, linewidth=1.9, zorder=3.5)
+            ends[str(label)] = float(self.votes[label][-1]), colour
+        for label in order[self.top :]:
+            ax.plot(self.epochs, self.votes[label], color="#d0d0d0", linewidth=1.2)
         ax.axhline(0, color=AXIS, linewidth=1)
-        ax.set_ylim(-1.05, 1.05)
-        ax.set_ylabel("mean vote")
-        epoch_axis(ax, self.epochs)
+        ax.set(ylim=(-1.05, 1.05), ylabel="mean vote")
+        _epoch_axis(ax, self.epochs)
         name_ends(ax, ends)
         grey = "; the other classes are grey" if len(ends) < len(order) else ""
         title(ax, f"Votes over time: {order[0]}", f"of all vectors until then, from -1 to 1{grey}")
@@ -215,10 +205,8 @@ class MistakesDisplay(Display):
     ----------
     epochs : sequence of float
         Moments of training.
-    mistakes : sequence of int
-        Mistakes until then, of all vectors together.
-    support : sequence of int
-        Rows that at least one of them was made on.
+    mistakes, support : sequences of int
+        Mistakes of all vectors until then, and the rows that they were made on.
 
     Examples
     --------
@@ -244,50 +232,41 @@ class MistakesDisplay(Display):
     def of(cls, estimator: Estimator) -> Self:
         """Return the display of a fitted model, not drawn."""
         model = classifier_of(estimator)
-        check_offers(model, "record_", cls.__name__, _VOTED)
+        check_offers(model, "record_", cls, _VOTED)
         record = model.record_
-        epochs = np.array(moments_within(record, 100))
+        epochs = np.array(_moments_within(record, 100))
         times = np.round(epochs * record.n_examples)
-        firsts = record.time[np.unique(record.example, return_index=True)[1]]
-        mistakes = np.searchsorted(record.time, times, side="right")
-        support = np.searchsorted(np.sort(firsts), times, side="right")
-        return cls(epochs, mistakes, support)
+        firsts = np.sort(record.time[np.unique(record.example, return_index=True)[1]])
+        return cls(epochs, *(np.searchsorted(each, times, side="right") for each in (record.time, firsts)))
 
     def _draw(self, ax: Axes) -> None:
-        counts = {"mistakes": self.mistakes, "support": self.support}
-        ends = {}
-        for (name, values), colour in zip(counts.items(), (COLOURS[5], COLOURS[6]), strict=True):
+        counts = {"mistakes": (self.mistakes, COLOURS[5]), "support": (self.support, COLOURS[6])}
+        for values, colour in counts.values():
             ax.plot(self.epochs, values, color=colour, linewidth=1.9)
-            ends[name] = float(values[-1]), colour
         ax.set_ylim(0, None)
         ax.yaxis.set_major_formatter("{x:,.0f}")
-        epoch_axis(ax, self.epochs)
-        name_ends(ax, ends)
+        _epoch_axis(ax, self.epochs)
+        name_ends(ax, {name: (float(values[-1]), colour) for name, (values, colour) in counts.items()})
         title(ax, "Mistakes and support", "so far: mistakes of all vectors, and rows that they were made on")
 
 
-def epoch_axis(ax: Axes, epochs: Floats) -> None:
+def _epoch_axis(ax: Axes, epochs: Floats) -> None:
     """Make the x axis one of epochs, logarithmic where they are far from one another."""
-    low, high = float(epochs[0]), float(epochs[-1])
     plain(ax)
     ax.set_xlabel("epochs of training")
-    if high >= 2 * low:
-        ax.set_xscale("log")
-        ax.set_xlim(low, high)
+    if epochs[-1] >= 2 * epochs[0]:
+        ax.set(xscale="log", xlim=(epochs[0], epochs[-1]))
         _number_ticks(ax, ax.xaxis)
 
 
-def error_axis(ax: Axes, errors: Floats) -> None:
+def _error_axis(ax: Axes, errors: Floats) -> None:
     """Make the y axis one of errors in per cent, logarithmic where none is 0 and they are far from one another."""
-    ax.set_ylabel("error, %")
-    low, high = 100 * float(errors.min()), 100 * float(errors.max())
+    low, high = errors.min(), errors.max()
     if low > 0 and high >= 4 * low:
-        ax.set_yscale("log")
-        ax.set_ylabel("error, %, on a log scale")
-        ax.set_ylim(0.85 * low, 1.1 * high)
+        ax.set(yscale="log", ylabel="error, %, on a log scale", ylim=(0.85 * low, 1.1 * high))
         _number_ticks(ax, ax.yaxis)
     else:
-        ax.set_ylim(0, max(1.1 * high, 1.0))
+        ax.set(ylabel="error, %", ylim=(0, max(1.1 * high, 1.0)))
 
 
 def _number_ticks(ax: Axes, axis: Axis) -> None:

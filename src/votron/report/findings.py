@@ -10,18 +10,20 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
-from votron._util.frames import is_frame, plain_labels
+from votron._util.frames import columns_of, in_pandas, is_frame, kind_of, missing_in, plain_labels
+from votron._util.pages import name_of
 from votron._util.pipelines import classifier_of, rows_for_classifier
-from votron._util.types import Array, Estimator, Labels, RowsLike
+from votron._util.text import counted, left_out, plain_number
+from votron._util.types import Array, Estimator, Labels, RowsLike, Series
 from votron.data import Examples
 from votron.errors import VotronError
 from votron.evaluate.evaluation import Evaluation
-from votron.plots.batches import PredictedRow, WrongRows, predicted_rows, rows_at
+from votron.evaluate.figures import PredictedRow, WrongRows, predicted_rows
 from votron.plots.predictions import row_margins
 from votron.plots.training import RulesOverTime, has_moments
-from votron.report._description import Description
 from votron.rules.base import rules_that_differ
 from votron.tables import encoder_of
 from votron.tables.date import DateColumn
@@ -33,6 +35,9 @@ _RIGHT_SAMPLE = 200
 """Right rows of a batch among which a typical one is looked for."""
 _BATCH = 20_000
 """Rows of data in memory that are predicted at a time."""
+_MOST_VALUES = 10_000
+"""Different values of a column up to which they are counted."""
+_SHOWN, _LONGEST = 3, 24
 
 
 @dataclass(frozen=True)
@@ -62,12 +67,11 @@ class Findings:
         self.model, self.confidence = model, confidence
         self.classifier = classifier_of(model)
         check_is_fitted(self.classifier)
-        self.classes: Array = np.asarray(self.classifier.classes_)
         self.evaluation = Evaluation(self.classifier)
         self.counts = self.evaluation.counts
-        self.rules: RulesOverTime | None = None
         if has_moments(self.classifier):
-            self.rules = RulesOverTime(self.classifier, rules_that_differ(len(self.classes)))
+            rules = rules_that_differ(len(self.classifier.classes_))
+            self.evaluation.rules = RulesOverTime(self.classifier, rules)
         self.encoder = encoder_of(model)
         self.unseen: Counter[tuple[str, str]] = Counter()
         columns = [] if self.encoder is None else self.encoder.columns_
@@ -84,19 +88,16 @@ class Findings:
         """Count a batch of labelled rows, as the model takes them."""
         if not batch.n_rows:
             return
-        y = np.asarray(batch.y)
         self.description.add(batch)
-        if not self.counts.n:  # what is loaded and compiled for the first rows is not counted
-            first = rows_for_classifier(self.model, rows_at(batch.X, slice(1)))
-            Evaluation(self.classifier).add(first, y[:1])
+        if not self.counts.n:  # what is loaded and compiled for the first rows is not timed
+            first = rows_for_classifier(self.model, _safe_indexing(batch.X, slice(1)))
+            Evaluation(self.classifier).add(first, np.asarray(batch.y)[:1])
         start = time.perf_counter()
         X = rows_for_classifier(self.model, batch.X)
-        predicted = self.evaluation.add(X, y)
+        predicted = self.evaluation.add(X, batch.y)
         self.seconds += time.perf_counter() - start
         if self.encoder is not None:
             self.unseen.update(self.encoder.unseen(batch.X))
-        if self.rules is not None:
-            self.rules.add(X, y)
         self.wrong.add(batch, X, predicted)
         self.typical = self.typical or self._typical(batch, X, predicted)
 
@@ -106,14 +107,9 @@ class Findings:
         right = np.flatnonzero(predicted == y)[:_RIGHT_SAMPLE]
         if not len(right):
             return None
-        margins = row_margins(self.classifier, rows_at(X, right), y[right])
+        margins = row_margins(self.classifier, _safe_indexing(X, right), y[right])
         middle = np.argsort(margins, kind="stable")[[len(right) // 2]]
         return predicted_rows(self.classifier, batch, X, predicted, right[middle], margins[middle])[0]
-
-    @property
-    def labels(self) -> list[Any]:
-        """The model's labels, and those of the data that it has never seen."""
-        return self.counts.labels(self.classes)
 
 
 def batches_of(X: RowsLike, y: Labels, image_shape: tuple[int, ...] | None = None) -> Iterator[Examples]:
@@ -126,5 +122,109 @@ def batches_of(X: RowsLike, y: Labels, image_shape: tuple[int, ...] | None = Non
     kind = "frame" if is_frame(rows) else "array"
     for first in range(0, len(labels), _BATCH):
         at = slice(first, first + _BATCH)
-        part = rows_at(rows, at)
-        yield Examples(part, labels[at], kind, kind, image_shape=image_shape, first_row=first)
+        yield Examples(_safe_indexing(rows, at), labels[at], kind, kind, image_shape=image_shape, first_row=first)
+
+
+# -- the data ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Column:
+    """A column of a table, as far as it was seen."""
+
+    name: str
+    is_date: bool = False
+    """Whether the model's encoder reads its texts as dates, the year first, so that they sort as dates."""
+    kind: str = "nothing"
+    missing: int = 0
+    ends: tuple[Any, ...] = ()
+    """The least and the largest number or date."""
+    values: Counter[Any] | None = field(default_factory=Counter)
+    """The number of times that each value occurs; None where there are too many."""
+
+    def add(self, column: Series) -> None:
+        """Count a batch."""
+        gone = missing_in(column)
+        self.missing += int(gone.sum())
+        self.kind = kind_of(column) if self.kind == "nothing" else self.kind
+        if gone.all():
+            return
+        if self.kind in ("number", "date"):
+            ends = [*self.ends, column.min(), column.max()]
+            self.ends = min(ends), max(ends)
+        listed = (column.dropna() if in_pandas(column) else column.drop_nulls()).to_list()
+        if self.values is not None:
+            self.values.update(map(str, listed) if self.kind == "other" else listed)
+            self.values = self.values if len(self.values) <= _MOST_VALUES else None
+
+    @property
+    def kind_in_words(self) -> str:
+        return "date" if self.is_date else self.kind
+
+    def cells(self) -> list[str]:
+        """Return name, kind, missing values, different values, and which these are."""
+        distinct = f"over {_MOST_VALUES:,}" if self.values is None else f"{len(self.values):,}"
+        missing = f"{self.missing:,}" if self.missing else ""
+        return [name_of(self.name, 2 * _LONGEST), self.kind_in_words, missing, distinct, self._range()]
+
+    def _range(self) -> str:
+        ends = (min(self.values), max(self.values)) if self.is_date and self.values else self.ends
+        if ends:
+            return " to ".join(map(plain_number if self.kind == "number" else _date_words, ends))
+        if not self.values or (len(self.values) > _SHOWN and self.values.most_common(1)[0][1] == 1):
+            return ""  # texts, each by itself
+        most = [f"{name_of(value, _LONGEST)} ({n:,})" for value, n in self.values.most_common(_SHOWN)]
+        return ", ".join(most) + (", ..." if len(self.values) > _SHOWN else "")
+
+
+def _date_words(date: object) -> str:
+    return str(date).removesuffix(" 00:00:00")
+
+
+@dataclass
+class Description:
+    """A description of rows, collected batch by batch."""
+
+    dates: set[str]
+    rows: int = 0
+    dropped: int = 0
+    unlabelled: int = 0
+    features: int = 0
+    label: str | None = None
+    image_shape: tuple[int, ...] | None = None
+    columns: dict[str, Column] = field(default_factory=dict)
+    sparse: bool = False
+    ends: tuple[float, ...] = ()
+
+    def add(self, batch: Examples) -> None:
+        """Count a batch."""
+        self.rows, self.dropped = self.rows + batch.n_rows, self.dropped + batch.dropped
+        self.unlabelled += batch.unlabelled
+        self.features = int(batch.X.shape[1]) if len(batch.X.shape) > 1 else 0  # texts, one a row
+        self.label, self.image_shape, self.sparse = batch.label, batch.image_shape, sp.issparse(batch.X)
+        if batch.columns is not None:
+            for name, column in zip(map(str, batch.columns), columns_of(batch.X), strict=True):
+                self.columns.setdefault(name, Column(name, name in self.dates)).add(column)
+        elif batch.X.dtype.kind in "biuf" and self.features:
+            ends = [*self.ends, float(batch.X.min()), float(batch.X.max())]
+            self.ends = min(ends), max(ends)
+
+    def sentences(self) -> list[str]:
+        """Return what the rows are, without their columns."""
+        rows = counted(self.rows, "row")
+        said = [f"{rows} of {counted(self.features, 'number')}{', sparse' if self.sparse else ''}."]
+        if self.columns:
+            kinds = Counter(column.kind_in_words for column in self.columns.values())
+            listed = ", ".join(f"{n:,} {kind}" for kind, n in kinds.items())
+            missing = sum(column.missing for column in self.columns.values())
+            said = [f"{rows} with {counted(self.features, 'column')} ({listed})."]
+            said += [f"{counted(missing, 'value')} missing."] if missing else ["No missing values."]
+        elif self.image_shape is not None:
+            said = [f"{rows}, images of {' × '.join(map(str, self.image_shape))} values."]
+        elif not self.features:
+            said = [f"{rows}, each a text."]
+        if self.ends:
+            said.append(f"Values are from {' to '.join(map(plain_number, self.ends))}.")
+        if self.dropped:
+            said.append(f"Left out: {left_out(self.dropped, self.unlabelled)}.")
+        return said

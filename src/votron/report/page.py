@@ -1,9 +1,8 @@
-"""The page of a report: its parts in their order, and the file."""
+"""The page of a report, and its file."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from numbers import Real
 from pathlib import Path
 
@@ -15,17 +14,16 @@ from votron._util.pages import name_of, render
 from votron._util.pipelines import weighs_classes
 from votron._util.plotting import IMAGE_SHAPES, can_draw
 from votron._util.text import counted, percent, percent_range, utc_now
-from votron._util.types import Estimator, Labels, Params, RowsLike
+from votron._util.types import Estimator, Labels, RowsLike
 from votron.errors import VotronError
-from votron.estimators.base import VotronClassifier
-from votron.evaluate.confusion import beside_majority, rarest_in_words
-from votron.report import _certificate, _errors, _making, _reasons, _rows
+from votron.evaluate.evaluation import beside_majority, rarest_in_words
 from votron.report.findings import Findings, Origin, batches_of
+from votron.report.sections import sections
 from votron.theory import Certificate
 
 __all__ = ["write_report"]
 
-NO_FIGURES = 'The figures are left out, for they need matplotlib: pip install "votron[plot]".'
+_NO_FIGURES = 'The figures are left out, for they need matplotlib: pip install "votron[plot]".'
 
 
 def write_report(
@@ -90,29 +88,32 @@ def write_report(
         found.add(batch)
     if not found.counts.n:
         raise VotronError("There are no rows to report on.")
-    name = type(found.classifier).__name__
-    origin = Origin(
-        f"{name} on {counted(found.counts.n, 'row')}" if title is None else title,
-        model=name,
-        data=counted(found.counts.n, "row"),
-        certificate=certificate,
-    )
-    out = Path(path)
-    write_text(out, html(found, origin))
+    name, n_rows = type(found.classifier).__name__, counted(found.counts.n, "row")
+    origin = Origin(title or f"{name} on {n_rows}", name, n_rows, certificate=certificate)
+    write_text(out := Path(path), html(found, origin))
     return out
 
 
 def html(found: Findings, origin: Origin) -> str:
     """Return the page of what was found."""
     label = f", which predicts {name_of(found.description.label)}" if found.description.label else ""
+    counts, means = found.counts, found.counts.means(found.evaluation.labels)
+    cards = [
+        ("Error", percent(counts.error), percent_range(counts.interval(found.confidence))),
+        ("Wrong", f"{counts.wrong:,}", f"of {counted(counts.n, 'row')}"),
+        ("Balanced accuracy", percent(means["balanced_accuracy"]), "mean recall of the classes"),
+        ("Macro F1", f"{means['macro_f1']:.3f}", "mean F1 of the classes"),
+    ]
+    if (area := found.evaluation.auc) is not None:
+        cards.append(("AUC", f"{area:.4f}", "area under the ROC curve"))
     return render(
         "report/templates/page.html.jinja",
         title=origin.title,
         about=f"{origin.model}{label}, on {origin.data}. {utc_now()[:10]}, Votron {__version__}.",
         summary=summary(found, origin),
-        cards=_cards(found),
-        notes=[*origin.notes, *([] if can_draw() else [NO_FIGURES])],
-        parts=[{"key": key, "heading": heading, **part} for key, heading, part in _parts(found, origin)],
+        cards=cards,
+        notes=[*origin.notes, *([] if can_draw() else [_NO_FIGURES])],
+        parts=[{"key": key, "heading": heading, **part} for key, heading, part in sections(found, origin)],
     )
 
 
@@ -123,32 +124,3 @@ def summary(found: Findings, origin: Origin) -> str:
     majority = beside_majority(counts.wrong, counts.majority, by_error=bool(rarest))
     text = "; ".join(filter(None, [found.evaluation.error_in_words(found.confidence), majority, rarest]))
     return f"{text[0].upper()}{text[1:]}."
-
-
-def _cards(found: Findings) -> list[tuple[str, str, str]]:
-    counts, means = found.counts, found.counts.means(found.labels)
-    cards = [
-        ("Error", percent(counts.error), percent_range(counts.interval(found.confidence))),
-        ("Wrong", f"{counts.wrong:,}", f"of {counted(counts.n, 'row')}"),
-        ("Balanced accuracy", percent(means["balanced_accuracy"]), "mean recall of the classes"),
-        ("Macro F1", f"{means['macro_f1']:.3f}", "mean F1 of the classes"),
-    ]
-    area = found.evaluation.auc
-    return cards if area is None else [*cards, ("AUC", f"{area:.4f}", "area under the ROC curve")]
-
-
-def _parts(found: Findings, origin: Origin) -> Iterator[tuple[str, str, Params]]:
-    """Yield the parts of the page: key, which is the name of its template, heading, and what the template shows."""
-    yield "data", "Data", _rows.data(found)
-    yield "errors", "Errors", _errors.errors(found)
-    yield "confusions", "Confusions", _errors.confusions(found)
-    yield "probabilities", "Probabilities", _errors.probabilities(found, origin)
-    if found.rules is not None and can_draw():
-        yield "training", "Training", _errors.training(found)
-    yield "wrong", "Wrong rows", _rows.wrong(found)
-    if hasattr(found.classifier, "explain"):
-        yield "reasons", "Reasons", _reasons.reasons(found)
-    if isinstance(found.classifier, VotronClassifier):
-        yield "certificate", "Certificate", _certificate.certificate(found, origin)
-    yield "model", "Model", _making.model(found, origin)
-    yield "made", "How it was made", _making.made(found, origin)

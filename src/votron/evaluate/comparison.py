@@ -1,9 +1,9 @@
-"""The result of a comparison: rows with intervals, differences to the best, and a summary in words."""
+"""The result of a comparison: scores with intervals, differences to the best, and a summary in words."""
 
 from __future__ import annotations
 
 import textwrap
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -12,11 +12,13 @@ import numpy as np
 from votron._util.text import counted, duration, joined, rounded_bytes, rows_used
 from votron._util.text_tables import as_text
 from votron._util.types import Axes, Params
-from votron.evaluate.scores import SCORES, Score
-from votron.evaluate.statistics import Difference, corrected_interval, differences, wilson
+from votron.evaluate.statistics import Difference, corrected_interval, differences
 
 if TYPE_CHECKING:
     from votron.plots import ComparisonDisplay
+
+_SHARES = ("accuracy", "balanced_accuracy", "f1_macro")
+"""Scores that are written in per cent."""
 
 
 @dataclass(frozen=True)
@@ -106,9 +108,9 @@ class Comparison:
     """Repeats that were asked for, of which ``repeats`` were finished by all."""
 
     @property
-    def score(self) -> Score:
-        """The score that they are compared by."""
-        return SCORES[self.score_name]
+    def is_share(self) -> bool:
+        """Whether scores are written in per cent."""
+        return self.score_name in _SHARES
 
     @property
     def best(self) -> ComparisonRow:
@@ -133,18 +135,22 @@ class Comparison:
         It is that of the corrected resampled t over the folds; for accuracies it is never narrower than Wilson's for so
         many rows, which also holds where all folds are alike.
         """
-        row = self._row(name)
+        from scipy.stats import binomtest
+
+        [row] = [each for each in self.rows if each.name == name]
         low, high = corrected_interval(row.scores, 1 / (self.folds - 1), self.confidence)
         if self._counts_rows:
-            ends = wilson(row.score * self.n_used, self.n_used, self.confidence)
-            low, high = min(low, ends[0]), max(high, ends[1])
-        return max(self.score.low, low), min(self.score.high, high)
+            right = binomtest(round(row.score * self.n_used), self.n_used)
+            ends = right.proportion_ci(self.confidence, "wilson")
+            low, high = min(low, float(ends.low)), max(high, float(ends.high))
+        least, most = (-np.inf, 0.0) if self.score_name == "neg_log_loss" else (0.0, 1.0)
+        return max(least, low), min(most, high)
 
     def difference(self, name: str) -> Difference:
         """Return by how much a classifier is behind the best: above 0 where it is worse."""
         if name == self.best.name:
             return Difference(0.0, 0.0, 0.0, 1.0, 1.0, True)
-        return self.differences[self.best.name, self._row(name).name]
+        return self.differences[self.best.name, name]
 
     def as_good(self) -> list[str]:
         """Return the best, and all whose difference to it may be noise."""
@@ -154,30 +160,10 @@ class Comparison:
         """Return the verdict on a classifier beside the best: "best", "noise" or "worse"."""
         return "best" if name == self.best.name else "noise" if self.difference(name).is_noise else "worse"
 
-    def _row(self, name: str) -> ComparisonRow:
-        return {row.name: row for row in self.rows}[name]
-
     # -- for people ----------------------------------------------------------------------------------------------------
 
     def to_text(self, width: int = 120) -> str:
-        """Return the table, and what it comes to, in lines of at most so many characters.
-
-        Examples
-        --------
-        >>> from votron.evaluate import Comparison, ComparisonRow
-        >>> scores = {"a": (0.9, 0.8, 0.9), "b": (0.4, 0.3, 0.4)}
-        >>> rows = tuple(ComparisonRow(n, "Any", s, (1.5,) * 3, (0.1,) * 3, 10, False) for n, s in scores.items())
-        >>> print(Comparison(rows, "accuracy", {"c": "It takes no weights."}, 3, 1, 0, 60, 60, 1).to_text())
-        3 folds of 60 rows, 0.00 s
-        <BLANKLINE>
-           accuracy  95 % interval  behind, points   train  predict      size
-        a    86.7 %  64.0 to 100.0            best  1.50 s   100 ms  10 bytes
-        b    36.7 %   14.0 to 59.3    44.3 to 55.7  1.50 s   100 ms  10 bytes
-        <BLANKLINE>
-        Left out: c. It takes no weights.
-        <BLANKLINE>
-        a is better than all others on these 60 rows, by more than noise.
-        """
+        """Return the table, and what it comes to, in lines of at most so many characters."""
         stopped = f" ({self.stopped})" if self.stopped else ""
         table = as_text(self._cells())
         if table.index("\n") > width:
@@ -188,18 +174,21 @@ class Comparison:
 
     def _cells(self, *, short: bool = False) -> list[list[str]]:
         """Return the table as rows of text, the head first; ``short`` leaves out by how much noise is behind."""
-        points = ", points" if self.score.is_share and not short else ""
+        points = ", points" if self.is_share and not short else ""
         head = ["", self.score_name, f"{100 * self.confidence:g} % interval", f"behind{points}"]
         shown = [[*head, "train", "predict", "size"]]
         for row in self.rows:
             gap = self.difference(row.name)
-            behind = self.score.interval_in_words(gap.low, gap.high)
-            words = {"best": "best", "noise": "noise" if short else f"{behind}: noise", "worse": behind}
-            line = [row.name, self.score.in_words(row.score), self.score.interval_in_words(*self.interval(row.name))]
-            times = [_short_time(row.train_time), _short_time(row.predict_time)]
+            behind = self._range(gap.low, gap.high)
+            verdicts = {"best": "best", "noise": "noise" if short else f"{behind}: noise", "worse": behind}
+            score = f"{100 * row.score:.1f} %" if self.is_share else f"{row.score:.4f}"
+            cells = [row.name, score, self._range(*self.interval(row.name)), verdicts[self.verdict(row.name)]]
             size = "–" if row.n_bytes is None else rounded_bytes(row.n_bytes)
-            shown.append([*line, words[self.verdict(row.name)], *times, size])
+            shown.append([*cells, _short_time(row.train_time), _short_time(row.predict_time), size])
         return shown
+
+    def _range(self, low: float, high: float) -> str:
+        return f"{100 * low:.1f} to {100 * high:.1f}" if self.is_share else f"{low:.4f} to {high:.4f}"
 
     def folds_in_words(self) -> str:
         """Return how the rows were split."""
@@ -214,29 +203,17 @@ class Comparison:
         return found + [f"{row.name}: {remark}" for row in self.rows for remark in row.remarks]
 
     def summary(self) -> list[str]:
-        r"""Return what the table comes to, in a few sentences.
-
-        Examples
-        --------
-        >>> from votron.evaluate import Comparison, ComparisonRow
-        >>> scores = {"a": (0.9, 0.8, 0.9), "b": (0.9, 0.9, 0.7)}
-        >>> rows = tuple(ComparisonRow(n, "Any", s, (1.0,) * 3, (0.1,) * 3, 10, False) for n, s in scores.items())
-        >>> print("\n".join(Comparison(rows, "accuracy", {}, 3, 1, 0, 60, 60, 1).summary()))
-        The 2 best cannot be told apart on these 60 rows: the differences may be noise.
-        """
+        """Return what the table comes to, in a few sentences."""
         if len(self.rows) < 2:
             return []
         good, rows = self.as_good(), f"on these {counted(self.n_used, 'row')}"
         found = [f"{self.best.name} is better than all others {rows}, by more than noise."]
         if len(good) > 1:
             found = [f"The {len(good)} best cannot be told apart {rows}: the differences may be noise."]
-        if self.baseline is not None:
-            ahead = {
-                row.name: self.differences[row.name, self.baseline] for row in self.rows if row.name != self.baseline
-            }
-            no_better = [name for name, gap in ahead.items() if gap.is_noise or gap.mean < 0]
-            if no_better:
-                found.append(f"Not clearly better than always saying the most frequent class: {joined(no_better)}.")
+        names = [row.name for row in self.rows if self.baseline not in (None, row.name)]
+        gaps = {name: self.differences[name, self.baseline or ""] for name in names}
+        if no_better := [name for name, gap in gaps.items() if gap.is_noise or gap.mean < 0]:
+            found.append(f"Not clearly better than always saying the most frequent class: {joined(no_better)}.")
         return found
 
     def plot(self, ax: Axes = None) -> ComparisonDisplay:
@@ -276,26 +253,9 @@ class Comparison:
 
     def to_dict(self) -> Params:
         """Return everything as values that JSON can hold."""
-        return {
-            "score": self.score_name,
-            "confidence": self.confidence,
-            "folds": self.folds,
-            "repeats": self.repeats,
-            "repeats_asked": self.repeats_asked or self.repeats,
-            "random_state": self.random_state,
-            "rows": self.n_rows,
-            "rows_used": self.n_used,
-            "threads": self.n_threads,
-            "weighted": self.weighted,
-            "seconds": self.seconds,
-            "stopped": self.stopped,
-            "best": self.best.name,
-            "baseline": self.baseline,
-            "as_good": self.as_good(),
-            "candidates": self.records(),
-            "left_out": self.left_out,
-            "summary": self.summary(),
-        }
+        settings = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "rows"}
+        more = {"best": self.best.name, "as_good": self.as_good(), "summary": self.summary()}
+        return settings | more | {"candidates": self.records()}
 
 
 def _short_time(seconds: float) -> str:
