@@ -74,6 +74,7 @@ def test_the_loss_of_the_scheduler_is_told_in_a_sentence(tmp_path):
 
             def lose():
                 scheduler.kill()
+                client._timeout = 1  # seconds to wait for it to come back
                 while client.status == "running":  # the workers go on without it
                     time.sleep(0.01)
 

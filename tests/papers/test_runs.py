@@ -98,7 +98,7 @@ def test_machines_are_kept(digits, tmp_path, monkeypatch):
     found = machines(digits, Store(tmp_path), quiet=True)
     assert len(found) == 10
     assert all(machine.n_support > 2 and 0 <= machine.error < 20 for machine in found)
-    monkeypatch.setattr("votron.papers.machines._trained", lambda *args: pytest.fail("trained again"))
+    monkeypatch.setattr("votron.papers.results._trained", lambda *args: pytest.fail("trained again"))
     assert machines(digits, Store(tmp_path), quiet=True) == found
 
 

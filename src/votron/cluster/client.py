@@ -59,8 +59,8 @@ def odd_versions(client: Client) -> dict[str, str]:
 @contextmanager
 def connection(client: Client) -> Iterator[None]:
     """Turn what Dask raises for lost connections, workers and data into one sentence."""
-    from distributed import CommClosedError
     from distributed.client import CancelledError
+    from distributed.comm import CommClosedError
     from distributed.scheduler import KilledWorker
 
     try:

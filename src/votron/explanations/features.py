@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sklearn.frozen import FrozenEstimator
 
-from votron._util.frames import cell, columns_of, dense, empty_cells, in_words, is_frame
+from votron._util.frames import cell, columns_of, dense, in_words, is_frame, missing_in
 from votron._util.pipelines import classifier_of, steps_before
 from votron._util.text import first_of, shortened
 from votron._util.types import Classes, Estimator, Floats, Frame, Index, Label, Rows, RowsLike
@@ -96,7 +96,7 @@ class Features:
         found: list[dict[str, str]] = [{} for _ in range(rows.shape[0])]
         if self.frame is not None:
             for name, column in zip(self.frame.columns, columns_of(self.frame), strict=True):
-                for i in np.flatnonzero(empty_cells(column)) if name in self.places else ():
+                for i in np.flatnonzero(missing_in(column)) if name in self.places else ():
                     found[i][name] = self._missing(name, dense_row(rows[[i]]))
         return found
 
