@@ -24,8 +24,7 @@ from votron import (
     load,
     save,
 )
-from votron.estimators._grid import LIMITS, Setting, beyond, moments_until, steady_scores
-from votron.estimators._search import Folds
+from votron.estimators._search import LIMITS, Folds, Setting, beyond, moments_until, steady_scores
 from votron.estimators._training import OutOfTime
 
 IRIS = load_iris(return_X_y=True)

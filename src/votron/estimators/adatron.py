@@ -89,10 +89,8 @@ class KernelAdatronClassifier(SupportVectorMixin, VotronClassifier):
         The kernel, with its numbers.
     history_ : TrainingHistory
         How the model came about: data, order of presentation, passes and choices.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : array of str
-        Names of the features, where the data have names.
+    n_features_in_, feature_names_in_ : int and array of str
+        Number of features, and their names where the data have names.
 
     Notes
     -----

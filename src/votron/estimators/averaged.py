@@ -125,10 +125,8 @@ class AveragedPerceptronClassifier(ProbabilisticClassifier):
         the first pass with the highest.
     history_ : TrainingHistory
         How the model came about: data, order of presentation, passes and choices.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : array of str
-        Names of the features, where the data have names.
+    n_features_in_, feature_names_in_ : int and array of str
+        Number of features, and their names where the data have names.
 
     See Also
     --------
@@ -138,23 +136,19 @@ class AveragedPerceptronClassifier(ProbabilisticClassifier):
     Notes
     -----
     With weights, by ``sample_weight`` or ``class_weight``, a mistake adds weight times the example; a vector still
-    counts once in the average for each example that it survives. Rows of weight 0 are left out, as if they had not been
-    given. `fit` divides the others by their mean; `partial_fit` takes them as they are. A weight of 2 is not the row
-    twice, which would be presented twice.
+    counts once in the average for each example that it survives. `fit` divides weights by their mean; `partial_fit`
+    takes them as they are. A weight of 2 is not the row twice, which would be presented twice.
 
-    Scores are ``X @ coef_.T + intercept_``. A mistake is y · score ≤ 0, and a score of 0 predicts the second class. The
-    vector alive at a step is the one after it, so the first step's counts, and v = 0 does not. Dense and sparse data
-    give the same weights to the last bit. With several epochs up to 256 MB of rows are copied in shuffled order, where
-    there is room. Ctrl-C raises KeyboardInterrupt, but leaves a fitted model of what was learnt until then; a second
-    one leaves the model as it was before. Features of different units want scaling first.
+    Scores are ``X @ coef_.T + intercept_``. A mistake is y · score ≤ 0, and a score of 0 predicts the second class.
+    Dense and sparse data give the same weights to the last bit. Ctrl-C raises KeyboardInterrupt, but leaves a fitted
+    model of what was learnt until then; a second one leaves the model as it was before.
 
     References
     ----------
-    W. Cohen, *Linear Classifiers and the Perceptron*, 2008, section 3.6. Y. Freund and R. E. Schapire, *Large Margin
-    Classification Using the Perceptron Algorithm*, Machine Learning 37 (1999). For ``multiclass="joint"``: M. Collins,
-    *Discriminative Training Methods for Hidden Markov Models*, EMNLP 2002; K. Crammer and Y. Singer, *Ultraconservative
-    Online Algorithms for Multiclass Problems*, JMLR 3 (2003). For margins by class: Y. Li et al., *The Perceptron
-    Algorithm with Uneven Margins*, ICML 2002.
+    Y. Freund and R. E. Schapire, *Large Margin Classification Using the Perceptron Algorithm*, Machine Learning 37
+    (1999). For ``multiclass="joint"``: M. Collins, *Discriminative Training Methods for Hidden Markov Models*, EMNLP
+    2002; K. Crammer and Y. Singer, *Ultraconservative Online Algorithms for Multiclass Problems*, JMLR 3 (2003). For
+    margins by class: Y. Li et al., *The Perceptron Algorithm with Uneven Margins*, ICML 2002.
 
     Examples
     --------
@@ -218,15 +212,17 @@ class AveragedPerceptronClassifier(ProbabilisticClassifier):
             self._validate_params()
             data = training_data(self, X, y, sample_weight)
             rng, hold_out = check_random_state(self.random_state), bool(self.early_stopping)
-            learnable = self._learnable(data.rows, at_least=1)
-            order, held_out = training.presentation(self, learnable, data, rng, hold_out=hold_out)
-            del learnable  # 8 bytes a row
+            order, held_out = training.presentation(
+                self, self._learnable(data.rows, at_least=1), data, rng, hold_out=hold_out
+            )
             n_steps, trainer = training.n_steps_of(self, len(order)), self._new_trainer()
             scored = ScoredRows(trainer, data, order, min(n_steps, len(order)))
             if self.early_stopping:
                 run, trainer = self._train_until_best(trainer, data, order, n_steps, held_out, scored)
             else:
-                run = self._train_to_the_end(trainer, data, order, n_steps, scored)
+                run = self._train(trainer, data, order, n_steps, scored)
+                if self.epochs is not None and not run.interrupted:
+                    trainer.time = n_steps  # after convergence the vectors only grow older
             self._keep(trainer)
             self._set_history(training.history_of_fit(self, data, order, held_out, run))
             self._take_sample(scored.sample(grouped=not self.shuffle))
@@ -257,7 +253,7 @@ class AveragedPerceptronClassifier(ProbabilisticClassifier):
 
         Returns
         -------
-        self : AveragedPerceptronClassifier
+        self
             The model.
         """
         with training.unchanged_on_error(self):
@@ -318,14 +314,6 @@ class AveragedPerceptronClassifier(ProbabilisticClassifier):
             run = partial(trainer.run, weights=weights, **options)
         train = partial(run, rows, data.codes, order, n_steps)
         return training.in_epochs(self, n_steps, lambda watch: train(watcher=watch))
-
-    def _train_to_the_end(
-        self, trainer: PrimalTrainer, data: TrainingData, order: Index, n_steps: int, scored: ScoredRows
-    ) -> TrainingRun:
-        run = self._train(trainer, data, order, n_steps, scored)
-        if self.epochs is not None and not run.interrupted:
-            trainer.time = n_steps  # after convergence the vectors only grow older
-        return run
 
     def _train_until_best(
         self,
@@ -439,25 +427,13 @@ class AveragedPerceptronClassifier(ProbabilisticClassifier):
         return Linear(*self._linear()), dropped
 
     def sparsify(self) -> AveragedPerceptronClassifier:
-        """Keep the nonzero weights only, with ``coef_`` as a CSR matrix, until `densify` or further training.
-
-        Returns
-        -------
-        self : AveragedPerceptronClassifier
-            The model.
-        """
+        """Keep the nonzero weights only, with ``coef_`` as a CSR matrix, until `densify` or further training."""
         check_is_fitted(self)
         self._trainer.sparsify()
         return self
 
     def densify(self) -> AveragedPerceptronClassifier:
-        """Keep all weights, with ``coef_`` as an array, as after training.
-
-        Returns
-        -------
-        self : AveragedPerceptronClassifier
-            The model.
-        """
+        """Keep all weights, with ``coef_`` as an array, as after training."""
         check_is_fitted(self)
         self._trainer.densify()
         return self

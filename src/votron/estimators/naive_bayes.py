@@ -69,10 +69,8 @@ class NaiveBayesLinearClassifier(VotronClassifier, BernoulliNB):
         As in BernoulliNB.
     history_ : TrainingHistory
         How the model came about.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : array of str
-        Names of the features, where the data have names.
+    n_features_in_, feature_names_in_ : int and array of str
+        Number of features, and their names where the data have names.
 
     Examples
     --------
