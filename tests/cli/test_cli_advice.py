@@ -8,7 +8,7 @@ import pytest
 from votron import VotedPerceptronClassifier
 from votron.cli import main
 from votron.cli.reading import FileRows, refuse_quantity
-from votron.cli.train import faster_linear
+from votron.cli.training import faster_linear
 
 
 def err_of(capsys):

@@ -297,7 +297,7 @@ def test_data_that_are_not_boolean(form, value):
         lambda m: m.partial_fit(contained(bad, form), LABELS),
         lambda m: m.predict(contained(bad, form)),
     ):
-        assert_clear(refusal(fitted, act), "'binarize'", f"Got {contained(bad, form)[7, 2].item()!r} at row 7")
+        assert_clear(refusal(fitted, act), "'binarize'", f"Got {contained(bad, form)[7, 2].item()!r} instead")
 
 
 def test_sparse_data_cut_below_zero():

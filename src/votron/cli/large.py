@@ -102,7 +102,6 @@ def train_on_stream(job: Job, estimator: Estimator) -> Trained:
 
 
 def _check_stream(job: Job, estimator: Estimator) -> None:
-    """Refuse what does not go together with --stream."""
     from votron.rules import RULES
 
     try:

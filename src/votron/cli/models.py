@@ -66,12 +66,10 @@ class SavedModel:
 
     @property
     def estimator(self) -> Estimator:
-        """The classifier itself."""
         return classifier_of(self.model)
 
     @property
     def classes(self) -> Array:
-        """Its classes."""
         return plain_labels(self.estimator.classes_)
 
     def part(self, name: str) -> Params:
@@ -99,7 +97,6 @@ class SavedModel:
         return {"n_features": int(self.model.n_features_in_)} if self.columns is None else {"columns": self.columns}
 
     def with_estimator(self, other: Estimator) -> SavedModel:
-        """Return the same with another classifier after the encoder."""
         if not hasattr(self.model, "steps"):
             return replace(self, model=other)
         return replace(self, model=type(self.model)([*self.model.steps[:-1], ("model", other)]))
@@ -269,7 +266,6 @@ def scores_of(saved: SavedModel, method: str, rows: Rows | None) -> dict[tuple[s
 
 
 def check_probabilities(saved: SavedModel, option: str) -> None:
-    """Refuse a model that has no probabilities."""
     if not hasattr(saved.estimator, "predict_proba"):
         raise VotronError(f"{option} needs a model with probabilities, such as --estimator voted or averaged train.")
 

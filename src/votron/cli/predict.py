@@ -99,7 +99,6 @@ def predict(
 
 
 def _incomplete(X: RowsLike) -> Array:
-    """Tell which rows of a table lack a value."""
     return np.asarray(np.any([missing_in(X[name]) for name in X.columns], axis=0))
 
 
@@ -116,7 +115,6 @@ def _predicted(saved: SavedModel, X: RowsLike, gone: Array, threshold: float | N
 
 
 def _labels(saved: SavedModel, rows: Rows, threshold: float | None) -> Array:
-    """Return labels, of two classes the second where its probability reaches a threshold."""
     if threshold is None:
         return np.asarray(saved.estimator.predict(rows))
     second = np.asarray(saved.estimator.predict_proba(rows))[:, 1] >= threshold

@@ -21,7 +21,7 @@ from votron.errors import DataError, VotronError
 if TYPE_CHECKING:
     from votron.cli.output import Output
     from votron.data import Examples
-    from votron.data.reading import ExampleBatches
+    from votron.data.files import ExampleBatches
 
 _BATCH_BYTES = 4 << 20
 """A batch of rows to label: short rows take a hundred times their bytes until their labels are written."""
@@ -42,11 +42,9 @@ class DataArgument:
 
     @property
     def name(self) -> str:
-        """What to call it, without the folder."""
         return base_name(self.path)
 
     def at(self, path: str) -> DataArgument:
-        """Return the same options for other data."""
         return replace(self, path=path)
 
     @property
@@ -97,12 +95,10 @@ class DataArgument:
 
 
 def base_name(path: str) -> str:
-    """Return what to call data, without the folder."""
     return "standard input" if path == "-" else Path(path).name or path
 
 
 def file_digest(path: str) -> str | None:
-    """Return the SHA-256 of a file; None for what is not a file."""
     if not os.path.isfile(path):
         return None
     with open(path, "rb") as file:
@@ -110,7 +106,6 @@ def file_digest(path: str) -> str | None:
 
 
 def read_labelled(path: str, options: Params) -> tuple[Examples, Array]:
-    """Return the examples of a file, and their labels."""
     from votron.data import read_examples
 
     examples = read_examples(path, **options)
@@ -120,7 +115,6 @@ def read_labelled(path: str, options: Params) -> tuple[Examples, Array]:
 
 
 def read_batches(path: str, options: Params) -> ExampleBatches:
-    """Return the examples of a file in batches."""
     from votron.data import open_batches
 
     return open_batches(path, **{"batch_bytes": _BATCH_BYTES, **options})
@@ -178,11 +172,9 @@ class FileRows:
 
     @property
     def numbers(self) -> Index:
-        """The row of the file, from 1, of each."""
         return self.examples.row_numbers[self.places]
 
     def take(self, rows: Index) -> FileRows:
-        """Return some of the rows."""
         weights, names = (None if each is None else each[rows] for each in (self.weights, self.names))
         return replace(self, X=self.X[rows], y=self.y[rows], places=self.places[rows], weights=weights, names=names)
 
@@ -209,7 +201,6 @@ def rows_to_train_on(data: DataArgument, weights: str | None, out: Output) -> Fi
 
 
 def refuse_no_rows(n: int, weights: str | None) -> None:
-    """Refuse weights that are all 0."""
     if not n and weights is not None:
         raise DataError(f"The weights in column {weights!r} must not all be zero: no row is left to train on.")
 
@@ -285,7 +276,6 @@ def by_label(params: Params, y: Array) -> Params:
 
 
 def behind_encoder(encoder: Estimator, estimator: Estimator) -> Estimator:
-    """Return the classifier, after an encoder if there is one."""
     from votron.estimators import ClassifierPipeline
 
     return estimator if encoder is None else ClassifierPipeline([("encoder", encoder), ("model", estimator)])
