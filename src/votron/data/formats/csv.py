@@ -10,7 +10,7 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Container, Iterator
+from collections.abc import Callable, Container, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -25,7 +25,6 @@ from votron.data.formats.base import Format, Part
 from votron.data.options import ReadOptions
 from votron.data.tables import (
     OddValueError,
-    Place,
     as_table,
     check_names,
     is_code,
@@ -303,7 +302,7 @@ class _Columns:
                 found.add(texts.name)
         return found
 
-    def typed(self, texts: Series, kind: str | None, place: Place) -> Series:
+    def typed(self, texts: Series, kind: str | None, place: Callable[[int], str]) -> Series:
         """Return texts as numbers, truth values or texts, given what they must hold if that is known."""
         if texts.dtype.is_float():
             return texts.fill_nan(None)
@@ -335,7 +334,7 @@ class _Columns:
             found = None if pointed else _plain_numbers(texts.str.replace(_COMMA, "${1}.${2}"))
         return found if found is not None and found.null_count() == n else None
 
-    def _without_numbers(self, texts: Series, kind: str | None, place: Place) -> Series:
+    def _without_numbers(self, texts: Series, kind: str | None, place: Callable[[int], str]) -> Series:
         """Return texts as they are, or as truth values; refuse a few words among numbers."""
         n = len(texts) - texts.null_count()
         is_number = texts.cast(polars().Float64, strict=False).is_not_null()
