@@ -222,8 +222,7 @@ def _format_of_file(source: Source, options: ReadOptions) -> Format:
         return named if named in begins else begins[0]
     if named is not None:
         return named
-    # CSV, which takes any text, comes last.
-    return next(format for format in reversed(FORMATS.values()) if format.looks_like(source.head))
+    return next((format for format in FORMATS.values() if format.looks_like(source.head)), FORMATS["csv"])
 
 
 # -- writing ----------------------------------------------------------------------------------------------------------
