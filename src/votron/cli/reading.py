@@ -21,7 +21,7 @@ from votron.errors import DataError
 if TYPE_CHECKING:
     from votron.cli.output import Output
     from votron.data import Examples
-    from votron.data.reading import ExampleBatches
+    from votron.data.files import ExampleBatches
 
 _BATCH_BYTES = 4 << 20
 """A batch of rows to label: short rows take a hundred times their bytes until their labels are written."""
