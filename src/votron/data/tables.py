@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,6 +18,9 @@ from votron._util.types import Array, Frame, Series
 from votron.data.examples import Examples, Lines, check_length, short_repr, tidy_labels
 from votron.data.options import ReadOptions
 from votron.errors import DataError
+
+if TYPE_CHECKING:
+    from votron.data.formats.base import Part
 
 Place = Callable[[int], str]
 _MAX_LISTED = 12
@@ -48,11 +52,6 @@ def polars_errors(what: str) -> Iterator[None]:
         lines = str(error)[:_LOOKED_AT].strip().splitlines()  # it may quote a field of megabytes
         reason = " ".join((lines[0] if lines else type(error).__name__).split())[:200].rstrip(".:")
         raise DataError(f"{what}: {reason}.") from None
-
-
-def select(frame: Frame, names: Iterable[str]) -> Frame:
-    """Return some columns of a frame, by their names and not by what polars reads into names such as ``*``."""
-    return polars().DataFrame([frame.get_column(name) for name in names])
 
 
 def check_names(names: Iterable[str], name: str) -> None:
@@ -121,20 +120,6 @@ def label_in(options: ReadOptions, names: Sequence[str]) -> str | None:
     return None
 
 
-def as_written(options: ReadOptions, names: Sequence[str]) -> set[str]:
-    """Return the columns whose values are read as they are written: texts, and those that nobody asks for."""
-    label = label_in(options, names)
-    found = {name for name in names if options.kind_of(name) == "text"}
-    if options.columns is not None:
-        found |= {name for name in names if name not in options.columns and name != label}
-    if label is not None and (options.labels == "none" or options.label_kind is not None):
-        found.add(label)
-    for key in options.drop:
-        with suppress(DataError):
-            found.add(find_column(key, names, "", ""))
-    return found
-
-
 def _label_column(options: ReadOptions, names: list[str], name: str) -> str | None:
     if options.labels != "required":
         found = label_in(options, names)
@@ -179,15 +164,18 @@ def _feature_columns(frame: Frame, options: ReadOptions, label: str | None, name
 # -- examples ---------------------------------------------------------------------------------------------------------
 
 
-def frame_examples(frame: Frame, options: ReadOptions, about: Examples, name: str, *, may_be_empty: bool) -> Examples:
-    """Return the examples of a frame; `about` says where they are from, `name` is what sentences call it."""
-    place = place_in(about.lines, about.first_row)
+def frame_examples(part: Part, options: ReadOptions, about: Examples, name: str, *, may_be_empty: bool) -> Examples:
+    """Return the examples of a table; `about` says where they are from, `name` is what sentences call it."""
+    frame, place = part.X, place_in(part.lines, about.first_row)
     label = _label_column(options, list(frame.columns), name)
-    y = None if label is None or options.labels == "none" else frame[label]
-    if y is not None and options.label_kind in ("truth", "number"):
-        y = _converted(y, options.label_kind, place, name, _TRAINED)
-    X = select(frame, _feature_columns(frame, options, label, name))
-    X = convert_columns(X, dict.fromkeys(options.as_text, "text") | dict(options.columns or {}), place, name)
+    names = _feature_columns(frame, options, label, name)
+
+    def read(column: Series) -> Series:
+        return _read_column(column, part, options, column.name == label, place, name)
+
+    with ThreadPoolExecutor() as pool:  # polars works on one column without the interpreter's lock
+        X = polars().DataFrame(list(pool.map(read, [frame.get_column(one) for one in names])))
+    y = None if label is None or options.labels == "none" else read(frame.get_column(label))
     unlabelled = np.zeros(X.height, bool) if y is None else missing_cells(y)
     kept = _rows_to_keep(X, y, unlabelled, options, place, name, may_be_empty)
     for column in X.get_columns():
@@ -202,6 +190,22 @@ def frame_examples(frame: Frame, options: ReadOptions, about: Examples, name: st
         dropped=int((~kept).sum()),
         unlabelled=int(unlabelled.sum()),
     )
+
+
+def _read_column(column: Series, part: Part, options: ReadOptions, is_label: bool, place: Place, name: str) -> Series:
+    """Return a column that holds what is asked for, or what it held in the parts before."""
+    told = options.label_kind if is_label else options.kind_of(column.name)
+    before = None if part.seen is None or told is not None else part.seen.get(column.name)
+    if part.typed is not None:
+        column = part.typed(
+            column, "text" if is_label and told else told or before or ("label" if is_label else None), place
+        )
+    if told is not None or before is not None:
+        column = _converted(column, told or before or "", place, name, _BEFORE if told is None else _TRAINED)
+    kind = kind_of(column)
+    if part.seen is not None and kind not in ("nothing", "other"):
+        part.seen[column.name] = "truth" if kind == "boolean" else kind
+    return column
 
 
 def _check_finite(column: Series, place: Place, name: str) -> None:
@@ -264,17 +268,6 @@ def _rows_to_keep(
     return kept
 
 
-# -- kinds that are known ---------------------------------------------------------------------------------------------
-
-
-def convert_columns(X: Frame, kinds: Mapping[str, str], place: Place, name: str, why: str = _TRAINED) -> Frame:
-    """Return a frame whose columns hold what they must: numbers as text where texts are wanted, and the reverse."""
-    columns = X.get_columns()
-    return polars().DataFrame(
-        [_converted(one, kinds[one.name], place, name, why) if one.name in kinds else one for one in columns]
-    )
-
-
 def _converted(column: Series, wanted: str, place: Place, name: str, why: str) -> Series:
     pl, kind = polars(), kind_of(column)
     types = {"number": pl.Float64, "truth": pl.Boolean, "date": pl.Date, "text": pl.String}
@@ -306,16 +299,6 @@ def _converted(column: Series, wanted: str, place: Place, name: str, why: str) -
         f"instead{remedy}.",
         parameter="as_text" if remedy else None,
     )
-
-
-def settled(frame: Frame, seen: dict[str, str], told: Collection[str], place: Place, name: str) -> Frame:
-    """Return a part whose columns hold what they did in the parts before; remember what they hold, unless told."""
-    frame = convert_columns(frame, seen, place, name, _BEFORE)
-    for column in frame.get_columns():
-        kind = kind_of(column)
-        if kind not in ("nothing", "other") and column.name not in told:
-            seen[column.name] = "truth" if kind == "boolean" else kind
-    return frame
 
 
 def is_code(column: Series) -> Series:

@@ -1,4 +1,4 @@
-"""Data read at once or in batches: one path from a source to examples for all formats."""
+"""Data files: read at once or in batches, on one path for all formats, and written."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from votron._util.files import write_bytes
 from votron._util.types import RowsLike
-from votron.data._sources import Source
+from votron.data._sources import Source, source_errors
 from votron.data.examples import Examples, array_examples, convert_labels
 from votron.data.formats import FORMATS, Format, Part, format_named, format_of_suffix
 from votron.data.options import ReadOptions
 from votron.data.tables import frame_examples, polars, polars_errors
-from votron.errors import DataError
+from votron.errors import DataError, VotronError
 
-__all__ = ["ExampleBatches", "open_batches", "read_examples"]
+__all__ = ["ExampleBatches", "open_batches", "read_examples", "write_examples"]
 
 _UNLIMITED = 1 << 62
 _WORKBOOK = "a workbook: save the sheet as CSV, and give that"
@@ -35,7 +36,7 @@ def read_examples(path: str | os.PathLike[str], **options: Any) -> Examples:
     r"""Read examples from a file, a folder or standard input.
 
     The format is recognised by the first bytes of a file, then by its name, then by its first line. Files may be
-    compressed with gzip, bzip2, xz or zstd.
+    compressed with gzip, bzip2 or xz.
 
     Parameters
     ----------
@@ -162,7 +163,8 @@ def recognise(path: str | os.PathLike[str], options: ReadOptions) -> tuple[Forma
         raise DataError(f"The data must be a file, a folder, '-' or a known set. Got {location!r} instead.")
     source = Source(location, options.max_bytes, options.encoding)
     known = next((format for format in FORMATS.values() if location in format.known), None)
-    format = known or (_format_of_folder if source.is_folder else _format_of_file)(source, options)
+    with source_errors(source):
+        format = known or (_format_of_folder if source.is_folder else _format_of_file)(source, options)
     of_formats = {name for other in FORMATS.values() for name in other.options}
     for name in options.given():
         if name in of_formats - {*format.options, *options.optional}:
@@ -208,7 +210,7 @@ def _format_of_file(source: Source, options: ReadOptions) -> Format:
 def _examples(format: Format, source: Source, options: ReadOptions, batch_bytes: int | None) -> Iterator[Examples]:
     """Yield examples, checked, in parts of about so many bytes; without a number, all of them joined."""
     parts, row = format.read(source, options, batch_bytes), 0
-    try:
+    with source_errors(source):
         for part in parts if batch_bytes is not None else [_joined(list(parts), source.name)]:
             n_rows = part.X.shape[0]
             examples = _checked(part, format, source, options, row, may_be_empty=batch_bytes is not None)
@@ -216,10 +218,6 @@ def _examples(format: Format, source: Source, options: ReadOptions, batch_bytes:
             yield examples
             del examples
             row += n_rows
-    except MemoryError:
-        raise DataError(
-            f"There is not enough memory to read {source.name}: read it in batches with open_batches."
-        ) from None
 
 
 def _checked(
@@ -229,7 +227,7 @@ def _checked(
     about = Examples(part.X, None, format.name, source.location, first_row=first_row, lines=part.lines)
     about = replace(about, **part.about)
     if about.columns is not None:
-        found = frame_examples(part.X, options, about, source.name, may_be_empty=may_be_empty)
+        found = frame_examples(part, options, about, source.name, may_be_empty=may_be_empty)
     else:
         found = _checked_arrays(part, options, about, source.name, format.labels_at)
     if found.y is None:
@@ -269,3 +267,62 @@ def _stacked(parts: list[Any], name: str) -> RowsLike:
         with polars_errors(f"Cannot read {name}"):
             return polars().concat(parts, how="vertical_relaxed")
     return sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.concatenate(parts)
+
+
+# -- writing ----------------------------------------------------------------------------------------------------------
+
+
+def write_examples(examples: Examples, path: str | os.PathLike[str], format: str | None = None) -> None:
+    """Write examples to a file, which is the old one or the new one at any moment.
+
+    Tables get the labels as their last column, called as it was, or "label"; features without a name are called x0,
+    x1, and so on. An ``.npz`` file has the arrays ``X`` and ``y``, or those of `scipy.sparse.save_npz` and ``y``.
+    svmlight is as svm-train takes it: features count from 1, truth values are 1 and -1, unknown labels 0.
+
+    Parquet, Arrow, ``.npz`` and JSON are read again as they were. CSV and TSV do not tell texts from numbers: texts
+    that look like numbers, truth values or missing values need ``as_text`` or ``na_values=()`` when they are read.
+
+    Parameters
+    ----------
+    examples : Examples
+        The examples.
+    path : str or path-like
+        The file.
+    format : {"csv", "tsv", "json", "jsonl", "parquet", "arrow", "svmlight", "npz"}, optional
+        By default what the name of the file says.
+
+    Raises
+    ------
+    DataError
+        If the format cannot hold the examples, such as words in svmlight.
+    VotronError
+        If there is no such format.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import numpy as np
+    >>> from votron.data import Examples, write_examples
+    >>> examples = Examples(np.array([[0.5, 0.0], [0.0, 2.0]]), np.array([1, -1]), "npy", "two.npy")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "two.svm")
+    ...     write_examples(examples, path)
+    ...     print(path.read_text(), end="")
+    1 1:0.5
+    -1 2:2
+    """
+    target = Path(os.path.expanduser(path))
+    chosen = format_named(format) if format is not None else format_of_suffix(target.suffix.lower())
+    written = [name for name, each in FORMATS.items() if type(each).write is not Format.write]
+    if chosen is None or chosen.name not in written:
+        rule = ", ".join(map(repr, written))
+        raise VotronError(
+            f"The 'format' parameter of write_examples must be one of {rule}, or the name of the file must say. "
+            f"Got {format!r} for {target.name!r} instead.",
+            parameter="format",
+        )
+    content = chosen.write(examples)
+    try:
+        write_bytes(target, content)
+    except OSError as error:
+        raise DataError(f"Cannot write '{target}': {error.strerror or error}.") from None
