@@ -49,8 +49,9 @@ for form in ("lists", "tiles"):
     for kind in SUMS:
         loop = compiled(form, kind)
         code = next(iter(loop.inspect_asm().values()))
-        used, on_other = (sorted(set(re.findall(r"[a-z][a-z0-9]*", each))) for each in (code, on_arm(loop) if ARM else ""))
-        found[f"{form} {kind}"] = used, "zmm" in code, on_other
+        both = code, on_arm(loop) if ARM else ""
+        used, used_by_arm = (sorted(set(re.findall(r"[a-z][a-z0-9]*", each))) for each in both)
+        found[f"{form} {kind}"] = used, "zmm" in code, used_by_arm
 print(json.dumps(found))
 """
 
