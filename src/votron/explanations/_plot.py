@@ -11,7 +11,6 @@ from votron._util.plotting import AGAINST, AXIS, FOR, IMAGE_SHAPES, MUTED, STYLE
 from votron._util.text import counted, shortened
 from votron._util.types import Axes, Floats, Index
 from votron.errors import VotronError
-from votron.explanations._text import headline, named, terms_to_draw
 
 if TYPE_CHECKING:
     from votron.explanations.explanation import Explanation, History, Terms
@@ -27,7 +26,7 @@ def draw(found: Explanation, ax: Axes, image_shape: tuple[int, int] | None) -> A
     """Draw an explanation; see `Explanation.plot`."""
     plt = pyplot(screen=True)
     shape = _shape(found, image_shape)
-    terms = terms_to_draw(found, as_image=found._pixels is not None)
+    terms = found.main_sum(as_image=found._pixels is not None)
     if terms is None:
         raise VotronError("There is nothing to draw: this score is a sum of no terms.")
     with plt.rc_context(STYLE):
@@ -49,7 +48,7 @@ def draw(found: Explanation, ax: Axes, image_shape: tuple[int, int] | None) -> A
             note = _draw_pixels(ax, found, terms, shape)
         else:
             note = _draw_bars(ax, found, terms, shape)
-        title(ax, f"{found.name}: {headline(found)}", note, pad=26)
+        title(ax, f"{found.name}: {found.headline}", note, pad=26)
     return ax
 
 
@@ -102,7 +101,7 @@ def _draw_bars(ax: Axes, found: Explanation, terms: Terms, shape: tuple[int, int
     bars: list[_Bar] = []
     for positive in (True, False):
         for term in terms.side(positive):
-            bars.append((shortened(named(term, terms.kind), _LONGEST), term.share, term.slot))
+            bars.append((shortened(str(term), _LONGEST), term.share, term.slot))
     where = _bars(ax, [name for name, _, _ in bars], [share for _, share, _ in bars])
     others = ", ".join(
         f"{counted(n, 'other')} {side} it {share:+.3g}"

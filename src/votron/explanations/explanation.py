@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections import UserList
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
-from votron._util.text import counted
+from votron._util.text import counted, shortened
+from votron._util.text_tables import as_text as table
 from votron._util.types import Axes, Floats, Frame, Index, Label, Params, Rows
 from votron.errors import VotronError
-from votron.explanations import _text
-from votron.explanations._sums import Sum
-from votron.explanations.columns import Effect
-from votron.explanations.features import Features
+from votron.explanations.features import Effect, with_value
 
 __all__ = ["Explanation", "Explanations", "History", "Term", "Terms"]
+
+_SPANS = 10
+_LONGEST_NAME = 84
+_SHOWN_COLUMNS = 10
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,6 @@ class Term:
     index: int
     """Row of the training data, or number of the feature."""
     name: str
-    """Its name, as users know it."""
     amount: float
     """Its summand, before the sum is divided: a whole number where data and kernel values are."""
     share: float
@@ -51,6 +52,18 @@ class Term:
     """Of a feature: the column that it was made of, where the row came in a frame; else empty."""
     missing: bool = False
     """Of a feature: whether the row had no value in that column, and ``value`` was filled in."""
+
+    def __str__(self) -> str:
+        if self.slot < 0:
+            return with_value(self.name, self.value, self.column, self.missing)
+        label, about = f" ({self.label})" if self.label else "", f": {self.about}" if self.about else ""
+        return f"{self.name}{label}{about}"
+
+    def to_dict(self) -> Params:
+        """Return what is known of it as plain numbers and text."""
+        known = {"value": self.value} if self.slot < 0 else {"kernel": self.value, "label": self.label}
+        more = ({"about": self.about} if self.about else {}) | ({"missing": True} if self.missing else {})
+        return {"name": self.name, "index": self.index, "share": self.share, **known, **more}
 
 
 @dataclass(frozen=True)
@@ -102,6 +115,31 @@ class Terms:
         n, amount = (self.n_for, self.amount_for) if positive else (self.n_against, self.amount_against)
         return n - len(shown), (amount - sum(term.amount for term in shown)) / self.divisor
 
+    def to_dict(self) -> Params:
+        """Return everything as plain numbers, text, lists and dicts."""
+        found: Params = {"of": self.words, "exact": self.exact, "score": self.score}
+        for name, positive in (("for", True), ("against", False)):
+            n, share = self.others(positive)
+            found[name] = [term.to_dict() for term in self.side(positive)]
+            found[f"others_{name}"] = {"number": n, "share": share}
+        return found | ({"intercept": self.constant / self.divisor} if self.kind == "features" else {})
+
+    def __str__(self) -> str:
+        kind = self.kind.removesuffix("s")
+        over = f"Contributions of {counted(self.n_for + self.n_against, kind)} to the"
+        head = f"{over} score {self.score:.4g} ({self.words})"
+        if not self.exact:
+            head = f"{over} mean score of the vectors, {self.score:.4g}; votes count only its sign"
+        lines = [[kind, "contribution"]]
+        for side, positive in (("for", True), ("against", False)):
+            lines += [[shortened(str(term), _LONGEST_NAME), f"{term.share:+.4g}"] for term in self.side(positive)]
+            n, share = self.others(positive)
+            if n:
+                lines.append([f"{counted(n, 'other')} {side}", f"{share:+.4g}"])
+        if self.constant:
+            lines.append(["intercept", f"{self.constant / self.divisor:+.4g}"])
+        return f"{head}\n{table(lines)}"
+
 
 @dataclass(frozen=True, eq=False)
 class History:
@@ -142,15 +180,24 @@ class History:
         """The share of all steps whose vectors scored the row above 0, of a vote the share of votes for the label."""
         return float(self.survival[self.credits > 0].sum()) / max(1, self.n_steps)
 
-    def spans(self, n: int) -> list[tuple[float, float, float]]:
-        """Return the mean in each of n spans of training, as long as one another: from, to (in epochs), and mean."""
+    def spans(self, n: int | None = None) -> list[tuple[float, float, float]]:
+        """Return the mean in n equal spans of training, by default epochs if few: from, to (in epochs), and mean."""
+        epochs = self.n_steps / self.n_examples
+        if n is None:
+            few = epochs == round(epochs) and 2 <= epochs <= _SPANS
+            n = round(epochs) if few else min(_SPANS, max(1, self.n_steps))
         cuts = np.linspace(0, self.n_steps, n + 1)
         begins = np.append(self.born, self.n_steps + 1) - 1.0  # a vector counts from the step of its birth on
         sums = np.concatenate([[0.0], np.cumsum(self.survival * self.credits)])
         at = np.interp(cuts, begins, sums) if len(self.born) else np.zeros(n + 1)
-        means = np.diff(at) / np.diff(cuts)
-        epochs = cuts / self.n_examples
-        return [(float(epochs[i]), float(epochs[i + 1]), float(means[i])) for i in range(n)]
+        means, ends = np.diff(at) / np.diff(cuts), cuts / self.n_examples
+        return list(zip(ends[:-1].tolist(), ends[1:].tolist(), means.tolist(), strict=True))
+
+    def to_dict(self) -> Params:
+        """Return everything as plain numbers, text, lists and dicts."""
+        spans = [{"from": low, "to": high, "mean": mean} for low, high, mean in self.spans()]
+        head = {"label": self.label, "sign": self.sign, "score": self.score, "share_for": self.share_for}
+        return {**head, "spans": spans}
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,7 +218,6 @@ class Explanation:
     row: int
     """The number of the row in the data that were given."""
     name: str
-    """Its name, as users know it."""
     label: Label
     """The class that is explained."""
     against: Label | None
@@ -211,9 +257,61 @@ class Explanation:
         """The sums that there are."""
         return tuple(each for each in (self.examples, self.features) if each is not None)
 
+    def main_sum(self, *, as_image: bool) -> Terms | None:
+        """Return the sum to draw: over examples where there is one, else, or if they are not pixels, over features."""
+        if self.features is not None and (self.examples is None or (not as_image and self.features.exact)):
+            return self.features
+        return self.examples
+
+    @property
+    def headline(self) -> str:
+        """What is explained, in words."""
+        against = "" if self.against is None else f" rather than {self.against}"
+        by = f"{'score' if self.against is None else 'by'} {self.score:.4g}"
+        other = "" if self.predicted == self.label else f"; predicted is {self.predicted}"
+        return f"{self.label}{against}, {by}{other}"
+
     def to_dict(self) -> Params:
         """Return everything as plain numbers, text, lists and dicts, as JSON takes them."""
-        return _text.as_dict(self)
+        return {
+            "row": self.name,
+            "label": self.label,
+            "against": self.against,
+            "predicted": self.predicted,
+            "score": self.score,
+            "rule": self.rule,
+            **{terms.kind: terms.to_dict() for terms in self.sums},
+            "missing": dict(self.missing),
+            "columns": [{"name": each.name, "column": each.column, "change": each.change} for each in self.columns],
+            "vectors": [each.to_dict() for each in self.history],
+        }
+
+    def rows(self) -> Iterator[Params]:
+        """Yield a dict for each term, for the others together, and for each span of training that vectors voted in."""
+
+        def row(kind: str, name: str, share: float, **known: object) -> Params:
+            head = {"row": self.name, "label": self.label, "against": self.against, "kind": kind}
+            usual = {"index": -1, "of_label": "", "value": float("nan"), "missing": False}
+            side = "for" if share > 0 else "against"
+            return {**head, "side": side, "name": name, **usual, **known, "share": share}
+
+        for terms in self.sums:
+            for positive in (True, False):
+                for term in terms.side(positive):
+                    known = {"index": term.index, "of_label": term.label, "value": term.value, "missing": term.missing}
+                    yield row(terms.kind, term.name, term.share, **known)
+                n, share = terms.others(positive)
+                if n:
+                    yield row(terms.kind, "others", share)
+            if terms.constant:
+                yield row(terms.kind, "intercept", terms.constant / terms.divisor, value=1.0)
+        for effect in self.columns:
+            yield row("columns", effect.name, effect.change, missing=effect.missing)
+        for history in self.history:
+            spans = history.spans()
+            for low, high, mean in spans:
+                share, name = history.sign * mean / len(spans), f"epochs {low:.3g} to {high:.3g}"
+                yield row("vectors", name, share, of_label=str(history.label), value=mean)
 
     def plot(self, ax: Axes = None, *, image_shape: tuple[int, int] | None = None) -> Axes:
         """Draw the largest terms, and beneath them how the vectors voted; on ``ax`` the terms alone.
@@ -226,14 +324,39 @@ class Explanation:
         return draw(self, ax, image_shape)
 
     def describe(self, *, verbose: bool = False) -> str:
-        """Return the largest terms as text; ``verbose`` also those of examples beside columns, and the votes."""
-        return _text.as_text(self, verbose)
+        """Return columns, else features, else examples as text; ``verbose`` all of these, and the votes."""
+        parts = [f"{self.name}: {self.headline} ({self.rule})"]
+        shown = [effect for effect in self.columns[:_SHOWN_COLUMNS] if effect.change]
+        if self.columns:
+            lines = [[shortened(effect.name, _LONGEST_NAME), f"{effect.change:+.4g}"] for effect in shown]
+            more = len(self.columns) - len(shown)
+            if shown and more:
+                lines.append([counted(more, "other column"), f"less than {abs(shown[-1].change):.4g} each"])
+            parts.append(table([["column", "effect on the score"], *lines]))
+        if verbose and self.history:
+            parts.append(self._votes())
+        parts += map(str, self.sums if verbose else () if self.columns else self.sums[-1:])
+        said = {effect.column for effect in shown}
+        said |= {term.column for term in self.features.largest} if self.features is not None else set()
+        # A mean, once scaled, is 0 and adds nothing: a missing value need not be among the terms.
+        if unsaid := [words for column, words in self.missing.items() if column not in said]:
+            parts.append(f"not shown above: {'; '.join(unsaid)}")
+        return "\n".join(parts)
+
+    def _votes(self) -> str:
+        """Return how the vectors voted, over spans of training."""
+        spans = [history.spans() for history in self.history]
+        lines = [["mean vote by epoch", *(f"{low:.3g}-{high:.3g}" for low, high, _ in spans[0]), "all"]]
+        for each, means in zip(self.history, spans, strict=True):
+            cells = [f"{mean:+.2f}" for _, _, mean in means]
+            lines.append([f"{each.label}: {100 * each.share_for:.0f} % in favour", *cells, f"{each.score:+.2f}"])
+        return table(lines)
 
     def __str__(self) -> str:
         return self.describe()
 
     def __repr__(self) -> str:
-        return f"<Explanation of {self.name}: {_text.headline(self)}>"
+        return f"<Explanation of {self.name}: {self.headline}>"
 
 
 class Explanations(UserList[Explanation]):
@@ -263,14 +386,16 @@ class Explanations(UserList[Explanation]):
 
     def rows(self) -> list[Params]:
         """Return a dict for each term of each row: the rows of `to_frame`."""
-        return [row for each in self for row in _text.rows_of(each)]
+        return [row for each in self for row in each.rows()]
 
     def to_frame(self) -> Frame:
         """Return all terms as a pandas DataFrame, a row for each.
 
         Terms that are not named one by one have the name "others", and the index -1.
         """
-        return framed(self.rows())
+        import pandas as pd
+
+        return pd.DataFrame(self.rows())
 
     def to_dict(self) -> Params:
         """Return everything as plain numbers, text, lists and dicts, as JSON takes them."""
@@ -287,66 +412,3 @@ class Explanations(UserList[Explanation]):
 
     def __repr__(self) -> str:
         return f"<Explanations of {counted(len(self), 'row')}>"
-
-
-def framed(rows: list[Params]) -> Frame:
-    """Return rows as a pandas DataFrame."""
-    import pandas as pd
-
-    return pd.DataFrame(rows)
-
-
-# -- from sums --------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class Namer:
-    """Names of examples and features, and other facts about them."""
-
-    support: Index
-    support_rows: Rows | None
-    support_labels: list[str]
-    row_names: Mapping[int, str]
-    features: Features | None
-    first: int
-
-    def term(self, kind: str, i: int, amount: float, value: float, divisor: float, row: int) -> Term:
-        """Return a term of the score of a row, with names."""
-        share = amount / divisor
-        if kind == "features":
-            if self.features is None:
-                return Term(i, f"feature {i + self.first}", amount, share, value)
-            value, column = self.features.value(i, value), self.features.of_frame(i)
-            missing = self.features.is_missing(i, row)
-            return Term(i, self.features.names[i], amount, share, value, column=column, missing=missing)
-        example = int(self.support[i])
-        name = self.row_names.get(example, f"row {example + self.first}")
-        return Term(example, name, amount, share, value, self.support_labels[i], self._about(i), slot=i)
-
-    def _about(self, i: int) -> str:
-        if self.features is None or self.support_rows is None or not self.support_rows.shape[1]:
-            return ""
-        return self.features.described(self.support_rows[[i]])
-
-
-def terms_of(found: Sum, top: int | None, namer: Namer, row: int) -> Terms:
-    """Return the sum of a row with its largest terms named."""
-    order = np.argsort(-np.abs(found.amounts), kind="stable")
-    sides = [order[found.amounts[order] > 0], order[found.amounts[order] < 0]]
-    largest = [
-        namer.term(found.kind, int(found.ids[i]), float(found.amounts[i]), float(found.values[i]), found.divisor, row)
-        for side in sides
-        for i in side[:top]
-    ]
-    return Terms(
-        kind=found.kind,
-        words=found.words,
-        exact=found.exact,
-        largest=tuple(largest),
-        n_for=len(sides[0]),
-        n_against=len(sides[1]),
-        amount_for=float(found.amounts[sides[0]].sum()),
-        amount_against=float(found.amounts[sides[1]].sum()),
-        constant=found.constant,
-        divisor=found.divisor,
-    )

@@ -19,7 +19,6 @@ import numpy as np
 
 from votron._util.text_tables import as_text
 from votron._util.types import Floats, Frame, Index, Label, Labels, Params
-from votron.explanations.explanation import framed
 from votron.record import MistakeRecord
 
 __all__ = ["Suspects"]
@@ -79,7 +78,9 @@ class Suspects:
 
     def to_frame(self) -> Frame:
         """Return the rows as a pandas DataFrame, the most suspicious first."""
-        return framed(self.rows())
+        import pandas as pd
+
+        return pd.DataFrame(self.rows())
 
     def to_dict(self) -> Params:
         """Return everything as plain numbers, text, lists and dicts, as JSON takes them."""

@@ -21,7 +21,6 @@ from votron.errors import VotronError
 from votron.estimators.base import VotronClassifier
 from votron.evaluate.figures import PredictedRow, displays_of
 from votron.explanations import Explanation, Terms, explain, strongest_features
-from votron.explanations._text import named, terms_to_draw
 from votron.plots import MistakesDisplay, ReliabilityDisplay
 from votron.plots.predictions import RankingDisplay, images_of
 from votron.plots.training import RulesOverTime, rule_words
@@ -241,7 +240,7 @@ def _card(found: Findings, kind: str, row: PredictedRow, why: Explanation) -> Pa
     card: Params = {"kind": kind, "row": row, "why": why, "bars": [], "sum": "", "pixels": None}
     card["image"] = None if row.image is None else _picture(row.image, f"Row {row.number}, {name_of(row.true)}")
     card["about"] = shortened(_values(row.X), 4 * _LONGEST_NAME)
-    terms = terms_to_draw(why, as_image=row.image is not None)
+    terms = why.main_sum(as_image=row.image is not None)
     if why.columns and row.image is None:
         card["bars"] = _bars([(effect.name, effect.change) for effect in why.columns[: 2 * _TOP] if effect.change])
         card["sum"] = f"The bars: how much the score, {why.score:+.4g}, would fall on average with another row's value."
@@ -250,7 +249,7 @@ def _card(found: Findings, kind: str, row: PredictedRow, why: Explanation) -> Pa
     elif terms is not None:
         constant = terms.constant / terms.divisor
         bars = [("intercept", constant)] if constant else []
-        bars += [(named(term, terms.kind), term.share) for term in terms.largest]
+        bars += [(str(term), term.share) for term in terms.largest]
         images = [None] * (len(bars) - len(terms.largest)) + _example_images(found, terms, row)
         card["bars"], card["sum"] = _bars(bars, images), _rest(terms)
     return card
