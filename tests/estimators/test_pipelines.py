@@ -14,16 +14,14 @@ from sklearn.preprocessing import StandardScaler
 
 from votron import (
     AveragedPerceptronClassifier,
-    NaiveBayesLinearClassifier,
     VotedPerceptronClassifier,
-    WinnowClassifier,
     load,
     table_classifier,
 )
 from votron.cli import main
 from votron.data import read_examples
 from votron.errors import DataError
-from votron.estimators import ESTIMATORS, ClassifierPipeline, table_options
+from votron.estimators import ESTIMATORS, ClassifierPipeline
 
 TABLES = "tests/data/tables"
 CASES = {
@@ -56,18 +54,6 @@ def test_python_and_the_shell_give_the_same(name, estimator, tmp_path, capsys):
     np.testing.assert_array_equal(ours[:-1].get_feature_names_out(), theirs[:-1].get_feature_names_out())
     if hasattr(ours[-1], "coef_"):
         np.testing.assert_array_equal(ours[-1].coef_, theirs[-1].coef_)
-
-
-def test_classifiers_say_what_suits_them():
-    given = dict.fromkeys(["numeric", "text_features", "dates"])
-    assert table_options(VotedPerceptronClassifier(), given) == {
-        "numeric": "standard",
-        "text_features": "auto",
-        "dates": "cyclic",
-    }
-    assert table_options(WinnowClassifier, given) == {"numeric": "keep", "text_features": "auto", "dates": "onehot"}
-    assert table_options(NaiveBayesLinearClassifier(), given)["text_features"] == "tfidf"
-    assert table_options(object(), {"numeric": "maxabs"}) == {"numeric": "maxabs"}
 
 
 @pytest.fixture(scope="module")

@@ -162,11 +162,6 @@ def test_without_refit_there_is_no_model():
         model.predict(IRIS[0])
 
 
-def test_score_weighs_rows_only_for_scorers_that_do():
-    model = VotedPerceptronClassifierCV(**FEW, scoring=make_scorer(lambda y, found: np.mean(y == found))).fit(*IRIS)
-    assert model.score(*IRIS, sample_weight=np.arange(150)) == model.score(*IRIS)
-
-
 @pytest.mark.parametrize("scoring", ["roc_auc", "balanced_accuracy"])
 def test_scorers_by_name(scoring):
     X, y = NOISY

@@ -253,13 +253,6 @@ def test_until_convergence():
 # -- the engine -------------------------------------------------------------------------------------------------------
 
 
-def test_what_was_learnt_cannot_be_written_to():
-    model = WinnowClassifier(random_state=0).fit(BITS, LABELS)
-    for values in (model.weights_, model.coef_):
-        with pytest.raises(ValueError, match="read-only"):
-            values[0, 0] = 7
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("complement", [False, True])
 def test_no_room_for_the_weights(monkeypatch, complement):

@@ -67,20 +67,14 @@ class KernelAdatronClassifier(SupportVectorMixin, VotronClassifier):
     ----------
     classes_ : array of shape (n_classes,)
         The labels.
-    support_ : int array of shape (n_support,)
-        Rows of the examples that some vector depends on.
-    support_vectors_ : array or CSR matrix of shape (n_support, n_features)
-        Those examples. Without columns for precomputed kernels.
+    support_, support_vectors_ : int array of shape (n_support,), array or CSR matrix of shape (n_support, n_features)
+        Rows of the examples that some vector depends on, and those examples.
     dual_coef_ : array of shape (n_vectors, n_support)
         The vectors, as coefficients of the support vectors. Two classes have one vector, for the second of them.
-    n_support_ : int array of shape (n_vectors,)
-        Examples that each vector depends on.
-    norm_ : float array of shape (n_vectors,)
-        Length of each vector.
-    margin_ : float array of shape (n_vectors,)
-        The margin min y (w·x)/‖w‖ of each vector on the training data; negative where it errs.
-    best_margin_ : float array of shape (n_vectors,)
-        What no vector's margin exceeds on these data.
+    n_support_, norm_ : arrays of shape (n_vectors,)
+        Examples that each vector depends on, and its length.
+    margin_, best_margin_ : float arrays of shape (n_vectors,)
+        The margin min y (w·x)/‖w‖ of each vector on the training data, and what no vector's margin exceeds on them.
     separable_ : object array of shape (n_vectors,)
         True or False where that was found out, None where not.
     converged_ : bool
@@ -94,9 +88,8 @@ class KernelAdatronClassifier(SupportVectorMixin, VotronClassifier):
 
     Notes
     -----
-    With weights C is multiplied by the weight of the row and by that of its class, as in scikit-learn's SVC. Rows of
-    weight 0 are left out, as if they had not been given. Without C other weights change nothing: whatever a row weighs,
-    it must be on its side.
+    With weights C is multiplied by the weight of the row and by that of its class, as in scikit-learn's SVC. Without C
+    weights above 0 change nothing: whatever a row weighs, it must be on its side.
 
     Scores are w·x, 1 or more beyond the margin. There is no bias but that of a kernel with ``coef0`` > 0. Without C,
     data that are not separable (no normalised margin above 1e-4) end in a ConvergenceWarning.

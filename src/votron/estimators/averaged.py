@@ -242,10 +242,8 @@ class AveragedPerceptronClassifier(ProbabilisticClassifier):
 
         Parameters
         ----------
-        X : array, CSR matrix or data frame of shape (n_samples, n_features)
+        X, y : data and labels
             New examples.
-        y : array of shape (n_samples,)
-            Their labels.
         classes : array, optional
             All labels that will ever come; needed at the first call unless its y has them all.
         sample_weight : array of shape (n_samples,), optional

@@ -227,10 +227,8 @@ class Survey:
     def numbers(self, why: str) -> Floats:
         """Return all numbers that are not missing; an error if rows came in batches."""
         if not self.whole:
-            raise VotronError(
-                f"{why} needs all rows at once, and these come in batches: use missing='mean' and numeric='standard', "
-                "'minmax', 'maxabs' or 'keep'."
-            )
+            how = "missing='mean' and numeric='standard', 'minmax', 'maxabs' or 'keep'"
+            raise VotronError(f"{why} needs all rows at once, and these come in batches: use {how}.")
         return np.concatenate(self.given)
 
     def as_numbers(self, numbers: Sequence[float | None]) -> Survey:
@@ -271,10 +269,8 @@ class Survey:
             else:
                 self.counts[value] = self.counts.get(value, 0) + 1
         if not self.whole and len(self.counts) > MOST_VALUES:
-            raise DataError(
-                f"The column {self.name!r} has more than {MOST_VALUES:,} distinct values: "
-                "take it as text, or leave it out."
-            )
+            n = f"{MOST_VALUES:,}"
+            raise DataError(f"The column {self.name!r} has more than {n} values: take it as text, or leave it out.")
         if len({isinstance(value, str) for value in self.counts}) > 1:
             raise refusal(column, self.name, "values of one type")
 

@@ -20,8 +20,8 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from votron._util.frames import columns_of, is_frame
-from votron._util.text import counted, did_you_mean, first_of, nearest, shortened
+from votron._util.frames import columns_of, dense, is_frame
+from votron._util.text import counted, did_you_mean, first_of, shortened
 from votron._util.types import Frame, Labels, Rows, Series
 from votron.errors import DataError, VotronError
 from votron.tables import date, number, text
@@ -254,26 +254,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sc
         return np.array([name for column in self.columns_ for name in column.feature_names], dtype=object)
 
     def transform(self, X: Frame) -> Rows:
-        """Encode the rows of a frame.
-
-        Parameters
-        ----------
-        X : DataFrame of pandas or polars
-            Rows, with the training columns in any order; other columns are ignored.
-
-        Returns
-        -------
-        array or CSR matrix of shape (n_rows, n_features)
-            The vectors.
-        """
+        """Return the vectors of the rows of a frame, whose columns may be in any order; other columns are ignored."""
         parts = (self._transformed(column, values) for column, values in self._pairs(X, "transform"))
         if self.sparse_:
-            return sp.hstack(list(map(sp.csr_matrix, parts)), format="csr")
-        widths = [column.width for column in self.columns_]
-        found, start = np.empty((len(X), sum(widths))), 0
-        for part, width in zip(parts, widths, strict=True):
-            found[:, start : start + width] = part.toarray() if sp.issparse(part) else part
-            start += width
+            return sp.hstack(list(parts), format="csr")
+        found, start = np.empty((len(X), sum(column.width for column in self.columns_))), 0
+        for part in parts:
+            found[:, start : start + part.shape[1]] = dense(part)
+            start += part.shape[1]
         return found
 
     def _transformed(self, column: Column, values: Series) -> Rows:
@@ -310,11 +298,6 @@ def tabular_encoder(frame: Frame, **options: object) -> TableEncoder:
         A table like the one that the encoder will be fitted to.
     **options
         Parameters of `TableEncoder`, on top of ``numeric="keep", missing="keep", max_categories=None, rare=1``.
-
-    Returns
-    -------
-    TableEncoder
-        An unfitted encoder.
 
     Examples
     --------
@@ -359,27 +342,23 @@ def unseen_sentences(unseen: Counter[tuple[str, str]]) -> list[str]:
 
 def _columns_in(X: Frame, of: str, wanted: Iterable[str]) -> list[tuple[str, Series]]:
     """Return the wanted columns of a frame, or raise an error if one is not there."""
-    given, known = dict(zip(_column_names(X, of), columns_of(X), strict=True)), list(wanted)
-    missing = [name for name in known if name not in given]
+    given, wanted = dict(zip(_column_names(X, of), columns_of(X), strict=True)), list(wanted)
+    missing = [name for name in wanted if name not in given]
     if missing:
-        meant = nearest(missing[0], [name for name in given if name not in known])
         listed = first_of(list(map(repr, missing)), _MOST_NAMED)
-        rename = "" if meant is None or len(missing) > 1 else f", or rename {meant!r}"
         raise DataError(
-            f"The X of {of} must have the columns that the model takes. Got a frame without {listed} instead: "
-            f"add {'it' if len(missing) == 1 else 'them'}{rename}."
+            f"The X of {of} must have the columns that the model takes. Got a frame without {listed} instead."
+            f"{did_you_mean(missing[0], set(given) - set(wanted))}"
         )
-    return [(name, given[name]) for name in known]
+    return [(name, given[name]) for name in wanted]
 
 
 def _column_names(X: Frame, of: str) -> list[str]:
-    """Return the names of the columns of a frame, or raise an error if it is not a frame with values."""
     if not is_frame(X):
+        kind = type(X).__name__
         raise VotronError(
-            f"The X of {of} must be a DataFrame of pandas or polars. Got an object of type {type(X).__name__} instead."
+            f"The X of {of} must be a DataFrame of pandas or polars. Got an object of type {kind} instead."
         )
-    if not X.shape[1] or (of == "fit" and not len(X)):
-        raise VotronError(f"The X of {of} must have rows and columns. Got a frame of shape {X.shape} instead.")
     for name, n in Counter(X.columns).items():
         if n > 1 or not isinstance(name, str):
             raise VotronError(f"The columns of a frame must have different names, of type str. Got {name!r} instead.")

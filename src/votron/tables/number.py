@@ -34,7 +34,7 @@ def _pattern(decimal: str, groups: str) -> re.Pattern[str]:
     return re.compile(
         rf"(?P<open>\()?(?P<sign>[-+−]?)\s?(?P<before>{_UNITS})?\s?(?P<sign2>[-−]?)(?=[.,]?\d)"
         rf"(?P<whole>0|[1-9]\d*|[1-9]\d{{0,2}}(?P<mark>[{groups}])(?:\d{{2,3}}(?P=mark))*\d{{3}})?"
-        rf"(?:[{decimal}](?P<fraction>\d*))?\s?(?P<after>{_UNITS})?(?(open)\))"
+        rf"(?:[{decimal}](?P<fraction>\d*))?\s*(?P<after>{_UNITS})?(?(open)\))"
     )
 
 
@@ -53,9 +53,8 @@ class NumberColumn(Column):
     """Whether z becomes z / √(1 + (z / 3)²), which limits outliers."""
     fill: float
     """Replacement for missing numbers; NaN for none."""
-    low: float = -np.inf
-    high: float = np.inf
-    """The range of valid numbers."""
+    chances: bool = False
+    """Whether they are probabilities, from 0 to 1."""
 
     @property
     def holds(self) -> str:
@@ -71,12 +70,13 @@ class NumberColumn(Column):
                 survey = survey.as_numbers([_number(str(text), decimal) for text in survey.counts])
             else:
                 survey.refuse_if_nearly_all("numbers", _is_number, lambda texts: decimal_mark(texts, encoder.decimal))
-        known = survey.moments
-        if chances and not (survey.kind == "number" and known.low >= 0 and known.high <= 1):
-            got = f"{known.low if known.low < 0 else known.high:g}" if survey.kind == "number" else survey.kind
-            raise DataError(f"The column {survey.name!r} must hold probabilities, from 0 to 1. Got {got} instead.")
         if survey.kind != "number":
+            if chances:
+                raise _no_chances(survey.name, survey.kind)
             return None
+        low, high = survey.moments.low, survey.moments.high
+        if chances and not 0 <= low <= high <= 1:
+            raise _no_chances(survey.name, f"{low if low < 0 else high:g}")
         fill, known = filling(survey, encoder.missing)
         center, scale = (0.0, 1.0) if chances else _scaling(encoder.numeric, survey, known)
         return cls(
@@ -86,8 +86,7 @@ class NumberColumn(Column):
             scale=scale,
             squash=encoder.numeric == "robust" and not chances,
             fill=fill,
-            low=0.0 if chances else -np.inf,
-            high=1.0 if chances else np.inf,
+            chances=chances,
         )
 
     @property
@@ -103,9 +102,8 @@ class NumberColumn(Column):
         if kind not in ("number", "boolean", "nothing"):
             raise refusal(column, self.name, "numbers, as in training")
         numbers = floats_of(column)
-        for odd in numbers[(numbers < self.low) | (numbers > self.high)]:
-            span = f"from {self.low:g} to {self.high:g}"
-            raise DataError(f"The column {self.name!r} must hold numbers {span}. Got {odd:g} instead.")
+        for odd in numbers[(numbers < 0) | (numbers > 1)] if self.chances else ():
+            raise _no_chances(self.name, f"{odd:g}")
         return numbers
 
     def features(self, values: Floats) -> Floats:
@@ -155,6 +153,10 @@ class NumberColumn(Column):
             one = graph.constant(np.float64(1.0))
             found = graph.node("Div", found, graph.node("Sqrt", graph.node("Add", graph.node("Mul", part, part), one)))
         return graph.node("Concat", found, graph.double(gone), axis=1) if self.indicator else found
+
+
+def _no_chances(name: str, got: str) -> DataError:
+    return DataError(f"The column {name!r} must hold probabilities, from 0 to 1. Got {got} instead.")
 
 
 def filling(survey: Survey, missing: str) -> tuple[float, Moments]:
