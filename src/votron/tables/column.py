@@ -236,10 +236,10 @@ class Survey:
         most = len(texts) // 10
         odd = dict.fromkeys(islice((text for text in texts if not is_one(text)), most + 1))
         if 0 < len(odd) <= most and are_all([text for text in texts if text not in odd]):
+            got = shortened(repr(next(iter(odd))))
             raise DataError(
-                f"The column {self.name!r} must hold {what} alone, as most of its values are. Got "
-                f"{shortened(repr(next(iter(odd))))} instead: correct it, declare it a missing-value marker, or list the column "
-                "in 'discrete' to keep all values as categories."
+                f"The column {self.name!r} must hold {what} alone, as most of its values are. Got {got} instead: "
+                "correct it, declare it a missing-value marker, or list the column in 'discrete' to keep categories."
             )
 
     def _add_numbers(self, numbers: Floats) -> None:
