@@ -132,7 +132,7 @@ def test_streams_with_weights(here, capsys):
         (["--sample-weight", "W"], "--sample-weight: rare.csv has no column 'W'"),
         (["--sample-weight", "label"], "--sample-weight: rare.csv has no column 'label'"),
         (["--sample-weight", "w", "--estimator", "winnow"], "--sample-weight is not for --estimator winnow"),
-        (["--sample-weight", "a"], "the weight in column 'a' must be a number of 0 or more. Got -"),
+        (["--sample-weight", "a"], "--sample-weight: must be finite and not negative. Got -"),
         (["--sample-weight", "W", "--stream", "--estimator", "averaged"], "rare.csv has no column"),
     ],
 )

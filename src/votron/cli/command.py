@@ -70,7 +70,7 @@ class Command(click.Command):
         except BoundViolatedError:
             raise
         except VotronError as error:
-            raise self._failure(error) from error
+            raise self._failure(error, getattr(ctx.params.get("data"), "table", {})) from error
 
     def _open(self, params: Params) -> None:
         """Put DATA with its options, and the model in MODEL, in the place of what was typed."""
@@ -97,9 +97,10 @@ class Command(click.Command):
             if isinstance(param.type, NewFile) and other != name_of(param):
                 raise click.UsageError(f"{name_of(param)} must be another file than {other}. Got {path!r} for both.")
 
-    def _failure(self, error: VotronError) -> click.ClickException:
+    def _failure(self, error: VotronError, table: Params) -> click.ClickException:
         """Return the error with the option that it is about in front."""
-        name = {"as_text": "discrete", "cv": "folds"}.get(error.parameter or "", error.parameter)
+        as_text = "discrete" if table.get("discrete") or not table.get("text") else "text"
+        name = {"as_text": as_text, "cv": "folds"}.get(error.parameter or "", error.parameter)
         for param in self.params:
             if isinstance(param, Option) and param.name in (name, f"{name}s"):
                 message = re.sub(r"^The '\w+' (parameter )?of \w+ ", "", str(error))

@@ -35,13 +35,7 @@ if TYPE_CHECKING:
 )
 @options.model
 @options.data
-@option(
-    "--row",
-    "N",
-    "Data row to explain, as in the file: 1 is the first after the header; several as 1,3-5.",
-    values(int),
-    required=True,
-)
+@option("--row", "N", "Row to explain: 1 is the first after the header; several as 1,3-5.", values(int), required=True)
 @option("--top", "K", "Terms to show for and against (default: 5).", options.COUNT, default=5)
 @option("--of", "CLASS", "Explain the score of this class (default: the predicted one).")
 @option("--against", "CLASS", "With --of: the class to compare with (default: none).")

@@ -30,9 +30,7 @@ _VERBOSE = ("record", "steps", "vectors")
     ],
 )
 @options.model
-@option(
-    "--features", "N", "Strongest features to show of each class (default: 5 of linear models).", click.IntRange(min=0)
-)
+@option("--features", "N", "Strongest features of each class to show (linear; default: 5).", click.IntRange(min=0))
 @options.common
 @options.verbose
 def inspect(saved: SavedModel, features: int | None, out: Output) -> None:

@@ -57,13 +57,8 @@ rule = grouped(
     option("--rule", "NAME", "Rule of a voted model: vote, average, last, random, pocket or holdout.", into="rules"),
     flag("--normalize-vectors", "With --rule: divide each vector by its length first.", into="rules"),
 )
-score = option(
-    "--score",
-    "NAME",
-    "Score: accuracy, balanced_accuracy, f1, auc or log_loss (default: accuracy).",
-    score_name,
-    default="accuracy",
-)
+_SCORE = "Score: accuracy, balanced_accuracy, f1, auc or log_loss (default: accuracy)."
+score = option("--score", "NAME", _SCORE, score_name, default="accuracy")
 figure = partial(option, "--figure", "FILE", type=FIGURE)
 
 
@@ -141,21 +136,18 @@ _NUMBER = number()
 _WEIGHTS = number("balanced", NONE, by_label=True)
 class_weight = _param("--class-weight", "balanced|LABEL=X,...", "Weights of classes, such as yes=5,no=1.", _WEIGHTS)
 n_jobs = _param("--n-jobs", "N", "Threads (default: all processors).", click.INT)
+_CLASSIFIER = "Classifier to train: voted, averaged, adatron, winnow or naive-bayes (default: voted)."
+_KERNEL = (
+    "rbf: exp(-gamma |x - z|²) + coef0; poly: (gamma x·z + coef0)^degree; linear: x·z; conjunction: 2^(ones in common) "
+    "(voted, default rbf; adatron, default poly)."
+)
+_RULE = (
+    "How the vectors of voted predict: vote, average, last, random, pocket, holdout, or auto, the best of vote, "
+    "average and last on held-out rows (default: vote)."
+)
 parameters = grouped(
-    option(
-        "--estimator",
-        "NAME",
-        "Classifier to train: voted, averaged, adatron, winnow or naive-bayes (default: voted).",
-        click.Choice(list(ESTIMATORS)),
-        default="voted",
-        group="Estimator",
-    ),
-    _param(
-        "--kernel",
-        "NAME",
-        "rbf: exp(-gamma |x - z|²) + coef0; poly: (gamma x·z + coef0)^degree; linear: x·z; conjunction: 2^(ones in "
-        "common); or one from another package (voted, default rbf; adatron, default poly).",
-    ),
+    option("--estimator", "NAME", _CLASSIFIER, click.Choice(list(ESTIMATORS)), default="voted", group="Estimator"),
+    _param("--kernel", "NAME", _KERNEL),
     _param("--degree", "N", "Degree of the polynomial kernel (default: 3).", click.INT),
     _param("--gamma", "X|scale|auto", "Factor in the kernels poly and rbf (default: scale).", number("scale", "auto")),
     _param("--coef0", "X", "Constant of the kernels poly and rbf (default: 1).", _NUMBER),
@@ -163,12 +155,7 @@ parameters = grouped(
     _param("--epochs", "X", "Passes over the data, or a fraction of one (default: 10).", number(NONE)),
     _param("--margin", "X|LABEL=X,...", "τ: update where y · score ≤ τ K(x, x) (default: 0.5).", number(by_label=True)),
     class_weight,
-    _param(
-        "--rule",
-        "NAME",
-        "How the vectors of voted predict: vote, average, last, random, pocket, holdout, or auto: the best of vote, "
-        "average and last on held-out rows (default: vote).",
-    ),
+    _param("--rule", "NAME", _RULE),
     _switch("normalize-vectors", "Divide each vector by its length before it predicts (voted; default: off)."),
     _switch("shuffle", "Shuffle the rows once, before the first pass (default: on)."),
     _switch("early-stopping", "voted, averaged: stop when held-out rows no longer improve (default: off)."),

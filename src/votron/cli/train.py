@@ -21,6 +21,10 @@ _SHOWN = ("kernel", "rule", "epochs", "converged", "mistakes", "support")
 _FEWEST_ROWS, _HIGH_ERROR = 100, 0.1
 """Rows from which, and training error above which, a remark names what may help."""
 
+_TUNE = "Choose the parameters of voted that are not given by cross-validation, in that time (see `votron tune`)."
+_NAMES = "Keep names of training rows for `votron explain`: from a column, or the names of images."
+_DASK = "Train on a Dask cluster, or on N processes here; DATA is a folder of .npy or Parquet parts, or a pattern."
+
 _stream = "Data larger than memory"
 
 
@@ -28,7 +32,6 @@ _stream = "Data larger than memory"
     "train",
     examples=[
         "votron train digits -o digits.votron",
-        "votron train days.csv --label Play -o days.votron",
         "votron train days.csv --label Play --test 0.2 --kernel rbf -o days.votron",
         "votron train digits --test 0.2 --curve curve.png -o digits.votron",
         "votron train days.csv --label Play --tune 60 -o best.votron",
@@ -45,34 +48,16 @@ _stream = "Data larger than memory"
 @option("--curve", "FILE", "With --test, voted: draw errors of rules and mistakes over the epochs.", options.FIGURE)
 @options.sample_weight("Column with weights of rows, which is not a feature; rows of weight 0 are left out.")
 @flag("--certificate", "Also compute what the theorems guarantee, and store it in the model.")
-@option(
-    "--tune",
-    "[SECONDS]",
-    "Choose the parameters of voted that are not given by cross-validation (see `votron tune`), in that time.",
-    options.SECONDS,
-    is_flag=False,
-    flag_value="inf",
-)
+@option("--tune", "[SECONDS]", _TUNE, options.SECONDS, is_flag=False, flag_value="inf")
 @options.score
 @option("--resume", "FOLDER", "With --tune: keep results in this folder, and go on.", options.FILE)
-@option(
-    "--keep-names",
-    "[COL]",
-    "Keep names of training rows in the model, for `votron explain`: from a column, or the names of images.",
-    is_flag=False,
-    flag_value="",
-)
+@option("--keep-names", "[COL]", _NAMES, is_flag=False, flag_value="")
 @options.common
 @options.verbose
 @flag("--stream", "Read and learn batch by batch.", group=_stream)
 @option("--passes", "N", "Passes over the data (default: 1).", options.COUNT, group=_stream)
 @option("--batch", "SIZE", "Bytes of a batch (default: 16MB).", size, group=_stream)
-@option(
-    "--dask",
-    "ADDRESS|local[:N]",
-    "Train on a Dask cluster, or on N processes here; DATA is a folder of .npy or Parquet parts, or a pattern.",
-    group=_stream,
-)
+@option("--dask", "ADDRESS|local[:N]", _DASK, group=_stream)
 @options.parameters
 @options.training_data
 @options.tables
@@ -86,8 +71,8 @@ def train(command_line: str, /, **typed: object) -> None:
     estimator = estimator_of(job.estimator, {**job.params, "random_state": seed})
     _check(job, estimator)
     trained = _trained(job, estimator, seed)
-    made = provenance_of(job.data, trained.examples, trained.n_read, job.command)
-    made |= {"sample_weight": {"column": job.sample_weight}} if job.sample_weight else {}
+    n_read = trained.n_rows + (0 if trained.held is None else len(trained.held.y))
+    made = provenance_of(job.data, trained.examples, n_read, job.command, job.sample_weight)
     trained.provenance = made | trained.provenance
     curve = None if job.curve is None else RulesOverTime(trained.estimator)
     measure(job, trained, seed, curve)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
@@ -79,7 +79,6 @@ class Trained:
     model: Estimator
     examples: Examples
     """The examples, or the last batch of them: their format and label."""
-    n_read: int
     n_rows: int
     seconds: float
     rows: FileRows | None = None
@@ -109,10 +108,10 @@ def estimator_of(name: str, params: Params) -> Estimator:
         raise click.UsageError(f"{option} is for --estimator {' and '.join(owners)}, and not for {name}.")
     estimator = ESTIMATORS[name](**{each: value for each, value in params.items() if each in known})
     estimator._validate_params()
-    kernel = kernel_class(getattr(estimator, "kernel", None))
+    kernel: Any = kernel_class(getattr(estimator, "kernel", None))
     for each in params if kernel is not None else ():
         readers = [other for other, found in KERNELS.items() if each in found.parameters()]
-        if kernel is not None and readers and kernel.name not in readers:
+        if readers and kernel.name not in readers:
             raise click.UsageError(f"--{each} is not for --kernel {kernel.name}: add --kernel {' or '.join(readers)}.")
     return estimator
 
@@ -148,7 +147,7 @@ def train_in_memory(job: Job, estimator: Estimator, seed: int) -> Trained:
         if live:
             estimator.set_params(verbose=0)  # whoever opens the file has another terminal
         seconds = time.monotonic() - start
-        trained = Trained(model, rows.examples, rows.examples.n_rows, len(rows.y), seconds, rows)
+        trained = Trained(model, rows.examples, len(rows.y), seconds, rows)
         if not out.quiet and job.sample_weight is None:
             out.note(*faster_linear(model, rows, seconds, seed))
     trained.held = held
@@ -157,10 +156,11 @@ def train_in_memory(job: Job, estimator: Estimator, seed: int) -> Trained:
     if encoder is not None:
         out.note(*getattr(trained.model.steps[0][1], "remarks_", ()))
     if hasattr(trained.estimator, "name_rows"):
+        numbers = rows.examples.row_numbers
         if rows.names is not None:
             trained.estimator.name_rows(rows.names.tolist())
-        elif (rows.numbers != np.arange(1, len(rows.y) + 1)).any():
-            trained.estimator.name_rows([f"row {number}" for number in rows.numbers])  # as in the file
+        elif (numbers != np.arange(1, len(numbers) + 1)).any():
+            trained.estimator.name_rows([f"row {number}" for number in numbers])  # as in the file
     if job.data.reading.get("missing") in STRATEGIES:
         trained.provenance["missing"] = missing_by_column(rows.X)
     return trained
@@ -174,12 +174,12 @@ def _named(job: Job, estimator: Estimator, rows: FileRows) -> FileRows:
     if not hasattr(estimator, "name_rows"):
         raise click.UsageError("--keep-names is for models that keep training rows: voted and adatron.")
     if not asked:
-        names = list(data.files) if data.files is not None else [f"row {number}" for number in data.row_numbers]
-        return replace(rows, names=np.array(names)[rows.places])
+        return rows if data.files is None else replace(rows, names=np.array(data.files))
     if asked not in (data.columns or []) or len(data.columns or []) == 1:
         meant = did_you_mean(asked, data.columns or [])
         raise click.UsageError(f"--keep-names must be one column of several in a table. Got {asked!r} instead.{meant}")
-    return replace(rows, X=rows.X.drop(asked), names=np.array(rows.X[asked].to_list(), dtype=object))
+    names = np.array(rows.X[asked].to_list(), dtype=object)
+    return replace(rows, examples=replace(data, X=rows.X.drop(asked)), names=names)
 
 
 def faster_linear(model: Estimator, rows: FileRows, seconds: float, seed: int) -> list[str]:

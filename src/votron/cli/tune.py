@@ -106,9 +106,8 @@ def tune(
     fit(model, rows)
     seconds, facts, settings = time.monotonic() - start, _facts(search), _settings(search)
     if output is not None:
-        made = provenance_of(data, rows.examples, rows.examples.n_rows, command_line)
+        made = provenance_of(data, rows.examples, n, command_line, sample_weight)
         made |= {"tuned": facts, "missing": missing_by_column(rows.X)}
-        made |= {} if sample_weight is None else {"sample_weight": {"column": sample_weight}}
         size = save_model(_with_best(model), output, made)
     found = {
         "best": search.best_params_,
@@ -150,7 +149,7 @@ def tuned(job: Job, params: Params, seed: int, rows: FileRows, encoder: Estimato
     model = behind_encoder(encoder, search)
     fit(model, rows)
     seconds, facts = time.monotonic() - start, _facts(search)
-    trained = Trained(_with_best(model), rows.examples, rows.examples.n_rows, len(rows.y), seconds, rows)
+    trained = Trained(_with_best(model), rows.examples, len(rows.y), seconds, rows)
     trained.provenance["tuned"], trained.tuning = facts, facts | {"table": _settings(search)}
     score = f"{facts['scoring']} {percent(search.best_score_)}"
     best = _as_options(search.best_params_)

@@ -34,7 +34,7 @@ def _pattern(decimal: str, groups: str) -> re.Pattern[str]:
     return re.compile(
         rf"(?P<open>\()?(?P<sign>[-+−]?)\s?(?P<before>{_UNITS})?\s?(?P<sign2>[-−]?)(?=[.,]?\d)"
         rf"(?P<whole>0|[1-9]\d*|[1-9]\d{{0,2}}(?P<mark>[{groups}])(?:\d{{2,3}}(?P=mark))*\d{{3}})?"
-        rf"(?:[{decimal}](?P<fraction>\d*))?\s?(?P<after>{_UNITS})?(?(open)\))"
+        rf"(?:[{decimal}](?P<fraction>\d*))?\s*(?P<after>{_UNITS})?(?(open)\))"
     )
 
 
