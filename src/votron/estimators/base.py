@@ -206,10 +206,9 @@ class VotronClassifier(ClassifierMixin, BaseEstimator):
         """
         from votron._util.frames import in_pandas, is_index, names_by_labels
         from votron.estimators.compact import rule_of
-        from votron.explanations.models import check_are_rows, explained  # most models are never explained
+        from votron.explanations.models import explained  # most models are never explained
 
         check_is_fitted(self)
-        check_are_rows(X)
         model = self._predicting_model()
         rows, _ = validated(model, X, kernel=getattr(model, "kernel_", None), reset=False)
         row_names: dict[int, str] = getattr(model, "row_names_", {})

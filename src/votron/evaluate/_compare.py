@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from numbers import Integral, Real
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -50,6 +51,8 @@ _CONSTRAINTS = {
 _PREDICTED_AT_ONCE = 1000
 """Rows whose prediction is timed, at least: with the few of a small fold the time would be that of a call."""
 _LONGEST = 200
+
+_Splits: TypeAlias = list[tuple[Index, Index]]
 
 
 def compare(
@@ -233,7 +236,7 @@ def _drawn(rows: _Rows, max_rows: int | None, seed: int, folds: int) -> _Rows:
     return rows.take(np.sort(np.concatenate(drawn)))
 
 
-def _stratified(y: Array, folds: int, seed: int) -> list[tuple[Index, Index]]:
+def _stratified(y: Array, folds: int, seed: int) -> _Splits:
     """Return for each fold the rows to learn from and those to predict."""
     classes, counts = np.unique(y, return_counts=True)
     if counts.min() < 2:
@@ -302,12 +305,7 @@ def _is_baseline(classifier: Estimator) -> bool:
 
 
 def _measured(
-    name: str,
-    model: Estimator,
-    rows: _Rows,
-    splits: list[tuple[Index, Index]],
-    scorer: Scorer,
-    after_fit: Callable[[str], None],
+    name: str, model: Estimator, rows: _Rows, splits: _Splits, scorer: Scorer, after_fit: Callable[[str], None]
 ) -> ComparisonRow:
     """Cross-validate a classifier."""
     classifier, tests, remarks = classifier_of(model), (test for _, test in splits), []
