@@ -20,7 +20,7 @@ from votron._util.types import Array, Floats, Index, Label, Labels, Params, Rows
 from votron.errors import VotronError
 from votron.estimators._data import encode_labels, is_collection, validated
 from votron.history import TrainingHistory
-from votron.kernels.base import Kernel, is_precomputed, kernel_class
+from votron.kernels.base import is_precomputed, kernel_class
 from votron.record import labels_of
 
 if TYPE_CHECKING:
@@ -172,9 +172,6 @@ class VotronClassifier(ClassifierMixin, BaseEstimator):
     def _signs(self, codes: Index) -> Index:
         """Return for each row and vector +1 if the vector shall score it positively, else -1."""
         return np.where(codes[:, None] == np.arange(self._n_vectors), 1, -1)
-
-    def _kernel_of_space(self) -> Kernel | None:
-        return getattr(self, "kernel_", None)
 
     def _set_history(self, history: TrainingHistory) -> None:
         self.history_ = history
