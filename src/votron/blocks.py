@@ -122,8 +122,7 @@ class KernelBlock:
     ) -> None:
         self.kernel, self.products, self.own, self.rows = kernel, products, own, rows
         self.cache, self.number = cache, number
-        self.width = padded(len(rows))
-        self.packed = False
+        self.width, self.packed = padded(len(rows)), False
         self._X = X
         self._block: Block | None = None
 
@@ -133,10 +132,6 @@ class KernelBlock:
         if self._block is None:
             self._block = self.products.block(self._X, self.rows)
         return self._block
-
-    def rows_at(self, at: Index) -> Rows:
-        """Return rows of the block, by their numbers in it."""
-        return self._X[self.rows[at]]
 
     @property
     def held(self) -> int:
@@ -152,7 +147,6 @@ class KernelBlock:
         return True
 
     def prepare(self, low: int, high: int) -> None:
-        """Pack rows low..high-1."""
         self.block.prepare(low, high)
 
     def _dots(self, store: Store, slots: Index, low: int, high: int, held: int) -> tuple[Array, Index, int]:
@@ -311,7 +305,7 @@ def expansion_scores(
 
 
 def support_values(kernel: Kernel, support_rows: Rows, support: Index, X: Rows) -> Floats:
-    """Return K(x_j, x) for each support x_j, kept and numbered as above, and each row x of X, one column a row."""
+    """Return K(x_j, x) for each support x_j, kept and numbered so, and each row x of X, one column a row."""
     if not len(support) or not X.shape[0]:
         return np.zeros((len(support), X.shape[0]))
     return _values_with(kernel, support_rows, support, X)(slice(0, X.shape[0]))
@@ -342,10 +336,8 @@ def affine_weights(affine: tuple[float, float], support_rows: Rows, coefficients
 def _weights(rows: Rows, coefficients: Floats) -> Any:
     if not sp.issparse(rows):
         parts = chunks(rows.shape[0], rows_in_bytes(rows))
-        return sum(
-            (coefficients[:, part] @ rows[part].astype(np.float64) for part in parts),
-            np.zeros((len(coefficients), rows.shape[1])),
-        )
+        none = np.zeros((len(coefficients), rows.shape[1]))
+        return sum((coefficients[:, part] @ rows[part].astype(np.float64) for part in parts), none)
     weights = sp.csr_matrix(sp.csr_matrix(coefficients) @ rows.astype(np.float64))
     weights.eliminate_zeros()
     weights.sort_indices()

@@ -66,7 +66,7 @@ class Traits:
 
     @property
     def largest(self) -> float:
-        """Return the largest absolute value."""
+        """The largest absolute value."""
         return max(abs(self.low), abs(self.high))
 
     def joined(self, other: Traits) -> Traits:
@@ -89,19 +89,11 @@ def describe(X: Rows) -> Traits:
     if values.size == 0:
         return Traits(True, 0.0, 0.0, 0.0, sp.issparse(X), dtype, d)
     low, high = float(values.min()), float(values.max())
-    integer = dtype.kind in "iub" or _is_integer_valued(values)
+    parts = chunks(values.shape[0], rows_in_bytes(values))
+    integer = dtype.kind in "iub" or all(np.array_equal(values[part], np.rint(values[part])) for part in parts)
     if sp.issparse(X):
-        low, high = min(low, 0.0), max(high, 0.0)
-        density = X.nnz / max(1, X.shape[0] * d)
-    else:
-        density = np.count_nonzero(values) / values.size
-    return Traits(integer, low, high, density, sp.issparse(X), dtype, d)
-
-
-def _is_integer_valued(values: Array) -> bool:
-    return all(
-        np.array_equal(values[part], np.rint(values[part])) for part in chunks(values.shape[0], rows_in_bytes(values))
-    )
+        return Traits(integer, min(low, 0.0), max(high, 0.0), X.nnz / max(1, X.shape[0] * d), True, dtype, d)
+    return Traits(integer, low, high, np.count_nonzero(values) / values.size, False, dtype, d)
 
 
 def squares(X: Rows, dtype: type[Any] = np.float64) -> Floats:
@@ -141,8 +133,7 @@ class Store(ABC):
     n: int
 
     @abstractmethod
-    def append(self, other: Any, picks: Index) -> None:
-        """Append the picked rows of a store of the same kind."""
+    def append(self, other: Any, picks: Index) -> None: ...
 
     def truncate(self, n: int) -> None:
         """Keep the first n."""
@@ -168,12 +159,10 @@ class Products(ABC):
         return 0
 
     @abstractmethod
-    def block(self, X: Rows, rows: Index) -> Block:
-        """Return rows of X as a block, nothing prepared yet."""
+    def block(self, X: Rows, rows: Index) -> Block: ...
 
     @abstractmethod
-    def pack(self, X: Rows, rows: Index) -> Store:
-        """Return rows of X as a store."""
+    def pack(self, X: Rows, rows: Index) -> Store: ...
 
     @abstractmethod
     def dots(self, store: Any, slots: Index, block: Any, low: int, high: int, out: Array) -> None:
@@ -265,10 +254,8 @@ class PanelProducts(Products):
     """
 
     def __init__(self, kind: str, n_features: int, *, sparse: bool = False, quads: bool = False) -> None:
-        if quads and (sparse or kind != "int32"):
-            raise ValueError("Quads are for dense rows of integers.")
         self.kind, self.sparse, self.quads = kind, sparse, quads
-        self.dtype = {"int32": np.int32, "float32": np.float32, "float64": np.float64}[kind]
+        self.dtype = np.dtype(kind).type
         self.type_of_groups: Any = self.dtype if kind != "int32" else np.uint8 if quads else np.int16
         self.type_of_panels: Any = np.int8 if quads else self.type_of_groups
         self.shape = _loops.SHAPES[np.dtype(self.type_of_panels).name]
@@ -350,14 +337,10 @@ class PanelProducts(Products):
         if block.place is not None:
             starts, groups, weights = _translated(store, slots, block.place)
             offsets, slots = offsets[slots], np.arange(len(slots), dtype=np.int64)
-        w, panels = self.panel, self._typed(block.panels)
+        w, panels = self.panel, block.panels.view(self.type_of_panels)  # which tells the loops what is in them
         _loops.dots_of_lists(
             groups, weights, starts, offsets, slots, panels, max(1, block.n_groups), w, low // w, high // w, out
         )
-
-    def _typed(self, panels: Array) -> Array:
-        """Return panels as an array whose type tells the loops what is in them."""
-        return panels.view(self.type_of_panels)
 
 
 class DenseProducts(PanelProducts):
@@ -374,7 +357,7 @@ class DenseProducts(PanelProducts):
 
     def dots(self, store: Any, slots: Index, block: Any, low: int, high: int, out: Array) -> None:
         _check_range(store, slots, block, low, high, out)
-        w, panels, slots = self.panel, self._typed(block.panels), np.ascontiguousarray(slots)
+        w, panels, slots = self.panel, block.panels.view(self.type_of_panels), np.ascontiguousarray(slots)
         _loops.dots_of_tiles(
             store.groups, store.offsets, slots, panels, w, self.shape.tile_height, low // w, high // w, out
         )
@@ -382,13 +365,10 @@ class DenseProducts(PanelProducts):
 
 def _check_range(store: Store, slots: Index, block: Block, low: int, high: int, out: Array) -> None:
     """Check the arguments for the loops, which do not."""
-    n = len(slots)
-    if high > block.width or n > out.shape[0] or high > out.shape[1]:
-        raise IndexError(f"rows up to {high} and {n} supports, of a block {block.width} wide, into {out.shape}")
-    if low % BLOCK_MULTIPLE or high % BLOCK_MULTIPLE or (out.size and out.strides[1] != out.itemsize):
-        raise IndexError(f"rows {low} to {high} must be whole panels, and rows of the result contiguous")
-    if n and not 0 <= slots.min() <= slots.max() < store.n:
-        raise IndexError(f"supports {slots.min()} to {slots.max()} of {store.n}")
+    inside = high <= min(block.width, out.shape[1]) and len(slots) <= out.shape[0]
+    whole = low % BLOCK_MULTIPLE == high % BLOCK_MULTIPLE == 0 and (not out.size or out.strides[1] == out.itemsize)
+    if not (inside and whole and (not len(slots) or 0 <= slots.min() <= slots.max() < store.n)):
+        raise IndexError(f"Products of {len(slots)} supports with rows {low} to {high} do not fit.")
 
 
 def _translated(store: PackedRows, slots: Index, place: NDArray[np.int32]) -> tuple[Index, NDArray[np.int32], Array]:
@@ -410,7 +390,6 @@ class RowStore(Store):
 
     @property
     def rows(self) -> Rows:
-        """Return the rows in use."""
         return self._rows[: self.n]
 
     def append(self, other: RowStore, picks: Index) -> None:
@@ -432,12 +411,7 @@ class RowBlock(Block):
         self.X, self.index = X, rows
         self.n_rows, self.width = len(rows), padded(len(rows))
 
-    def prepare(self, low: int, high: int) -> None:
-        """Do nothing: rows are taken when they are needed."""
-
-    def rows(self, low: int, high: int) -> Rows:
-        """Return rows low..high-1 (fewer at the end)."""
-        return self.X[self.index[low:high]]
+    def prepare(self, low: int, high: int) -> None: ...
 
 
 class GramProducts(Products):
@@ -492,25 +466,18 @@ class CallableProducts(Products):
         """Call the function and check what it returns; it sees real numbers, since integers would overflow in it."""
         K = self.function(*(rows.astype(np.float64) if rows.dtype.kind in "biu" else rows for rows in (A, B)))
         K = K.toarray() if sp.issparse(K) else np.asarray(K)
-        if K.dtype.kind not in "biuf":
+        if K.shape != (A.shape[0], B.shape[0]) or K.dtype.kind not in "biuf":
             raise VotronError(
-                f"The kernel function {self.name} must return real numbers. Got values of type {K.dtype} instead."
+                f"The kernel function {self.name} must return a matrix of shape {(A.shape[0], B.shape[0])} for "
+                f"{A.shape[0]} and {B.shape[0]} rows, of real numbers. Got shape {K.shape} of type {K.dtype} instead."
             )
         K = K.astype(np.float64, copy=False)
-        if K.shape != (A.shape[0], B.shape[0]):
-            raise VotronError(
-                f"The kernel function {self.name} must return a matrix of shape {(A.shape[0], B.shape[0])}"
-                f" for {A.shape[0]} and {B.shape[0]} rows. "
-                f"Got shape {K.shape} instead."
-            )
         if not np.isfinite(K).all():
-            raise VotronError(
-                f"The kernel function {self.name} returned NaN or infinity; it must return finite numbers."
-            )
+            raise VotronError(f"The kernel function {self.name} must return finite numbers. Got NaN or infinity.")
         return K
 
     def dots(self, store: RowStore, slots: Index, block: RowBlock, low: int, high: int, out: Array) -> None:
-        x = block.rows(low, high)
+        x = block.X[block.index[low:high]]
         if x.shape[0] and len(slots):
             out[: len(slots), low : low + x.shape[0]] = self.values(store.rows[slots], x)
         out[: len(slots), low + x.shape[0] : high] = 0.0

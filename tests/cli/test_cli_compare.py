@@ -91,11 +91,6 @@ def test_what_is_refused_is_refused_in_a_sentence(table, more, status, sentence,
     assert said.count("\n") == 1
 
 
-def test_options_of_tables_are_refused_for_numbers(capsys):
-    assert main(["compare", "digits", *QUICK, "--text", "words"]) == 2
-    assert "--text is for columns of tables." in capsys.readouterr().err
-
-
 def read_until(terminal, pattern):
     """Return what a process has written to its terminal when such words are there, or when it is gone."""
     said = b""

@@ -95,7 +95,7 @@ def test_a_curve_is_of_the_one_training(tmp_path, capsys):
     assert main([*command, "-o", str(plain)]) == 0
     assert main([*command, "-o", str(drawn), "--curve", str(curve)]) == 0
     capsys.readouterr()
-    one, other = (package.load(path).record_ for path in (plain, drawn))
+    one, other = (package.load(path)[-1].record_ for path in (plain, drawn))
     np.testing.assert_array_equal(one.example, other.example)
     assert width_of(curve) == 2000
     command[command.index("0.3")] = WEATHER

@@ -60,8 +60,7 @@ def classifier():
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_weights_and_margins_by_label(here, capsys, estimator):
     by_label = ["--class-weight", "yes=5,no=0.5", "--margin", "yes=1", "--drop", "w"]
-    out = run(capsys, *TRAIN, "--estimator", estimator, *by_label)
-    assert " class weight yes=5,no=0.5 margin yes=1 " in out
+    run(capsys, *TRAIN, "--estimator", estimator, *by_label)
     assert classifier().class_weight == {"yes": 5.0, "no": 0.5}
     assert classifier().margin == {"yes": 1.0}
     found = json.loads(run(capsys, *TRAIN, "--estimator", estimator, *by_label, "--json"))
@@ -133,7 +132,7 @@ def test_streams_with_weights(here, capsys):
         (["--sample-weight", "W"], "--sample-weight: rare.csv has no column 'W'"),
         (["--sample-weight", "label"], "--sample-weight: rare.csv has no column 'label'"),
         (["--sample-weight", "w", "--estimator", "winnow"], "--sample-weight is not for --estimator winnow"),
-        (["--sample-weight", "a"], "the weight in column 'a' must be a number of 0 or more. Got -"),
+        (["--sample-weight", "a"], "--sample-weight: must be finite and not negative. Got -"),
         (["--sample-weight", "W", "--stream", "--estimator", "averaged"], "rare.csv has no column"),
     ],
 )

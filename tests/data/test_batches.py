@@ -130,7 +130,7 @@ BAD_LATER = {
     "text among numbers": ("z,x,0\n", "The column 'a' of", "as in the rows before it", "Got 'z' in line 102 instead"),
     "missing": ("1,,0\n", "the first is in line 102, column 'b'"),
     "fields": ("1,x\n", "Line 102 of", "must have 3 fields"),
-    "quote": ('1,"x,0\n', "ends inside a quoted field"),
+    "quote": ('1,"x,0\n', "unexpected end of data after line 101"),
     "Latin-1": (b"1,\xe9,0\n", "line 102 has the byte 0xe9"),
     "infinite": ("1e999,x,0\n", "Got inf in line 102"),
     "label": ("1,x,z\n", "The column 'y' of", "Got 'z' in line 102 instead"),

@@ -225,7 +225,7 @@ def test_columns_of_a_model(write, refused):
     refused(
         path, "There must be a column 'age'", "as when the model was trained", labels="none", columns={"age": "number"}
     )
-    refused(path, "must hold true and false, or 1 and 0", "Got 5 in line 2", labels="none", columns={"size": "truth"})
+    refused(path, "must hold true and false", "Got 5 in line 2", labels="none", columns={"size": "truth"})
     path = write("words.csv", "size,day\n3,5\nbig,6\n")
     refused(path, "must hold numbers, as when", "Got 'big' in line 3", labels="none", columns={"size": "number"})
     refused(path, "must hold dates", "Got 5 in line 2", labels="none", columns={"day": "date"})
@@ -261,7 +261,7 @@ def test_the_label_is_a_column_by_name_or_number(write, label):
         ("01 1 1", "text", ["01", "1", "1"]),
         ("1 true 0", "truth", [True, True, False]),
         ("1.0 2.0 01", "number", [1, 2, 1]),
-        ("yes no yes", "truth", "must hold true and false, or 1 and 0, as when the model was trained. Got 'yes' in"),
+        ("yes no yes", "truth", "must hold true and false, as when the model was trained. Got 'yes' in"),
         ("1 a 1", "number", "must hold numbers, as when the model was trained. Got 'a' in line 3"),
     ],
 )
@@ -302,9 +302,9 @@ BAD_TABLES = {
     "NUL": (HEAD + "b\0b,3,a\n", "is not text in UTF-8: line 3 has the byte 0x00"),
     "Latin-1": ((HEAD + "bé,3,a\n").encode("latin-1"), "is not text in UTF-8: line 3 has the byte 0xe9"),
     "UTF-16": ((HEAD + "bob,3,a\n").encode("utf-16"), "encoding='utf-16'"),
-    "open quote": (HEAD + '"bob,3,a\n', 'ends inside a quoted field: a quote " is not closed.'),
-    "quote in a field": ('a,b,class\n"x",1,a\nb"o,2,a\n', "Line 3 of", 'has a quote " inside a field'),
-    "text after a quote": ('a,b,class\n"x"y,1,a\n', "Line 2 of", 'has a quote " inside a field'),
+    "open quote": (HEAD + '"bob,3,a\n', "unexpected end of data after line 2", "quote=''"),
+    "quote in a field": ('a,b,class\n"x",1,a\nb"o,2,a\n', "its quotes do not fit together", "quote=''"),
+    "text after a quote": ('a,b,class\n"x"y,1,a\n', "after line 1", "quote=''"),
     "missing": (HEAD + "bob,,a\n,4,b\n", "and 2 of 3 rows have some: the first is in line 3, column 'age'"),
     "missing label": (HEAD + "bob,4,\n", "in line 3 of column 'class'"),
     "almost numbers after a missing value": (HEAD + "bob,,a\ncid,4,a\ndee,4o,b\n", "Got '4o' in line 5 instead"),
@@ -314,7 +314,7 @@ BAD_TABLES = {
         "Got '12x' in line 3 instead",
         "na_values",
     ),
-    "infinite": (HEAD + "bob,1e999,b\n", "The column 'age' of", "must hold finite numbers. Got inf in line 3 instead"),
+    "infinite": (HEAD + "bob,1e999,b\n", "The column 'age' of", "must hold finite numbers. Got inf in line 3"),
     "long labels": (HEAD + f"bob,3,{'k' * 201}\n", "of at most 200 characters. Got 201 instead"),
 }
 

@@ -271,7 +271,7 @@ def test_bad_arrays(write, refused, case):
 
 def test_labels_of_arrays(write, refused):
     refused(write("a.npy", npy(X)), "Say which column of", "-1 for the last one")
-    refused(write("a.npy", npy(X)), "must be the number of one of the columns", "Got 3 instead", label=3)
+    refused(write("a.npy", npy(X)), "Say which column", "Got 3 for the shape (4, 3)", label=3)
     refused(write("a.npz", npz(X=X, y=Y[:3])), "There must be one label for each of the 4 examples of", "Got 3 instead")
     refused(write("a.npz", npz(X=X, z=Y)), "must have the labels as 'y', or say with label which array, of 'z'")
     refused(write("a.npz", npz(X=X, z=Y)), "the labels as 'q'", label="q")
@@ -309,20 +309,19 @@ def test_idx_of_every_type(write, dtype, shape, compress):
 
 
 DAMAGED = {
-    "another type": (bytes([0, 0, 10, 1, 0, 0, 0, 0]), "is not an IDX file"),
-    "no dimension": (bytes([0, 0, 8, 0, 0, 0, 0, 0]), "is not an IDX file"),
-    "cut header": (idx(IMAGES)[:9], "is not an IDX file"),
-    "a byte missing": (idx(IMAGES)[:-1], "must have the 4 x 3 x 2 numbers"),
-    "a byte too many": (idx(IMAGES) + b"x", "must have the 4 x 3 x 2 numbers"),
-    "a huge promise": (bytes([0, 0, 8, 2, 255, 255, 255, 255, 255, 255, 255, 255]), "that its header promises"),
-    "no numbers": (bytes([0, 0, 8, 2, 0, 0, 0, 0, 255, 255, 255, 255]), "at least one"),
+    "another type": bytes([0, 0, 10, 1, 0, 0, 0, 1, 5]),
+    "no dimension": bytes([0, 0, 8, 0, 0, 0, 0, 0]),
+    "cut header": idx(IMAGES)[:9],
+    "a byte missing": idx(IMAGES)[:-1],
+    "a byte too many": idx(IMAGES) + b"x",
+    "a huge promise": bytes([0, 0, 8, 2, 255, 255, 255, 255, 255, 255, 255, 255, 0]),
+    "no numbers": bytes([0, 0, 8, 2, 0, 0, 0, 0, 255, 255, 255, 255]),
 }
 
 
 @pytest.mark.parametrize("case", DAMAGED)
 def test_damaged_idx(write, refused, case):
-    content, words = DAMAGED[case]
-    refused(write("file.idx", content), words, labels="none")
+    refused(write("file.idx", DAMAGED[case]), "must be an IDX file", labels="none")
 
 
 @pytest.mark.parametrize("compress", [bytes, gzip.compress, bz2.compress])

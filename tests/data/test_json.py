@@ -82,7 +82,7 @@ def test_kinds_of_columns(tmp_path):
     assert read(tmp_path, '[{"a": "NA"}, {"a": "x"}]') == {"a": ["NA", "x"]}
     assert read(tmp_path, '[{"a": "NA"}, {"a": "x"}]', na_values=["NA"]) == {"a": [None, "x"]}
     numbers = '[{"a": 1}, {"a": "?"}, {"a": 3}, {"a": 2.5}]'
-    assert read(tmp_path, numbers, na_values=["?"]) == {"a": [1.0, None, 3.0, 2.5]}
+    assert read(tmp_path, numbers, na_values=["?"]) == {"a": ["1", None, "3", "2.5"]}
     assert read(tmp_path, '{"a": 1}\n\n{"a": 2}\n') == {"a": [1, 2]}
     assert read(tmp_path, '{"a": 1}', "one.json") == {"a": [1]}
     assert read(tmp_path, '\ufeff[{"a": 1, "b": [1, 2]}]', drop=["b"]) == {"a": [1]}

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 from strategies import thorough
 
-from votron import KernelAdatronClassifier, VotronError
+from votron import KernelAdatronClassifier
 from votron.engine import adatron as engine
 from votron.engine import solve_adatron
 from votron.kernels import GaussianKernel, LinearKernel, NormalizedKernel, PolynomialKernel, PrecomputedKernel
@@ -68,12 +68,6 @@ def test_ctrl_c_is_handed_on_from_a_run_that_converges(digits, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         model.fit(digits[0], digits[1] == 3)
     assert model.converged_
-
-
-def test_threads_are_refused_by_the_name_of_the_class(digits):
-    model = KernelAdatronClassifier(kernel="poly").fit(digits[0], digits[1] == 3).set_params(n_jobs=0)
-    with pytest.raises(VotronError, match="'n_jobs' parameter of KernelAdatronClassifier"):
-        model.predict(digits[0])
 
 
 @pytest.mark.parametrize("first", [4, 50])

@@ -260,14 +260,6 @@ def test_a_fraction_of_an_epoch():
     assert model.n_epochs_ == 1.5
 
 
-def test_shuffled_once_by_the_seed(digits):
-    X, y = digits[0][:200], digits[1][:200]
-    model = paper_averaged(epochs=2, random_state=3).fit(X, y)
-    order = np.random.RandomState(3).permutation(200)
-    plain = paper_averaged(epochs=2, shuffle=False).fit(X[order], y[order])
-    assert np.array_equal(model.coef_, plain.coef_)
-
-
 @pytest.mark.parametrize(
     ("n_classes", "how"), [(2, {}), (2, {"margin": 0.5}), (3, {"margin": 0.1, "multiclass": "joint"})]
 )
@@ -376,13 +368,3 @@ def test_rows_of_zeros_are_left_out_without_a_bias():
         with pytest.warns(UserWarning, match="1 of 1 rows"):
             model.partial_fit(form(np.zeros((1, 2))), ["a"])
         assert np.array_equal(model.coef_, plain.coef_)
-
-
-def test_weights_cannot_be_written_to(digits):
-    model = paper_averaged(random_state=0).fit(*digits)
-    for average in (True, False):
-        model.set_params(average=average)
-        for array in (model.coef_, model.intercept_, model.sparsify().coef_.data):
-            with pytest.raises(ValueError, match="read-only"):
-                array[0] = 1
-        model.densify()

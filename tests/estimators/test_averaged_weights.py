@@ -18,7 +18,6 @@ from sklearn.datasets import load_iris
 from strategies import thorough
 from test_averaged import textbook
 
-from votron import certify
 from votron.errors import NotRepresentableError
 
 X, Y = load_iris(return_X_y=True)
@@ -148,20 +147,3 @@ def test_large_weights_are_remembered():
 
 
 # -- certificates -----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("multiclass", ["ovr", "joint"])
-def test_the_certificate_claims_what_holds_with_weights(multiclass):
-    fitted = model(multiclass=multiclass, epochs=1).fit(X, Y, sample_weight=np.where(np.arange(150) % 3, 0.5, 4.0))
-    found = certify(fitted, X, Y)
-    holds = {(b.name, a.name): a.holds for b in found.bounds for a in b.assumptions}
-    assert holds["Block & Novikoff", "unweighted"] is False
-    assert holds["Freund & Schapire, cor. 1", "unweighted"] is False
-    assert holds["Graepel et al. (7)", "weights fixed"] is None
-
-
-def test_certificates_know_weights_of_classes():
-    fitted = model(class_weight="balanced", epochs=1).fit(X[20:], Y[20:])
-    holds = {a.name: a.holds for b in certify(fitted, X[20:], Y[20:]).bounds for a in b.assumptions}
-    assert holds["weights fixed"] is False
-    assert certify(model(margin={1: 0.5, 2: 0.25}).fit(X, Y), X, Y).tau == 0.5

@@ -6,9 +6,6 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from paper import paper_averaged, paper_perceptron
-from sklearn.base import clone
-from sklearn.datasets import load_digits
-from sklearn.exceptions import NotFittedError
 
 from votron import (
     KernelAdatronClassifier,
@@ -120,18 +117,6 @@ def test_precomputed_and_functions():
     assert model.compact().support_vectors_.shape[1] == 0
     function = paper_perceptron(kernel=lambda A, B: A @ B.T, rule="average", random_state=0).fit(X, y)
     agree(function, function.compact(), X)
-
-
-def test_it_says_what_it_cannot_do():
-    X, y = load_digits(return_X_y=True)
-    small = paper_perceptron(rule="last", random_state=0).fit(X, y).compact()
-    assert (small.made_from_, small.rule_) == ("VotedPerceptronClassifier", "last")
-    with pytest.raises(VotronError, match="CompactClassifier only predicts"):
-        small.fit(X, y)
-    with pytest.raises(NotFittedError):
-        clone(small).predict(X)
-    with pytest.raises(NotFittedError):
-        paper_perceptron().compact()
 
 
 EXACT = [(rule, normalized) for rule in ("last", "average", "pocket", "holdout") for normalized in (False, True)]

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from paper import paper_perceptron
-from sklearn.datasets import load_digits, load_iris
+from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning
 from strategies import thorough
 
@@ -295,35 +295,6 @@ def test_the_record_does_not_depend_on_the_form_of_the_data(digits, tmp_path, fo
     assert np.array_equal(trained.decision_function(formed), expected.decision_function(X))
     if not hasattr(trained, "feature_names_in_"):
         assert np.array_equal(trained.decision_function(X), expected.decision_function(X))
-
-
-@pytest.mark.parametrize("form", ["unsorted CSR", "CSC", "float16", "Fortran order", "uint8"])
-def test_what_the_user_gave_is_not_written_to(digits, form):
-    X, y = digits
-    given, untouched = (FORMS[form](X, None) for _ in range(2))
-    labels = y.copy()
-    trained = model(rule="holdout").fit(given, labels)
-    trained.with_rule("holdout", X_val=given, y_val=labels)
-    trained.set_params(rule="vote").partial_fit(given, labels)
-    assert np.array_equal(labels, y)
-    if sp.issparse(given):
-        for part in ("indptr", "indices", "data"):
-            assert np.array_equal(getattr(given, part), getattr(untouched, part))
-    else:
-        assert np.array_equal(given, untouched)
-
-
-@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
-def test_frames_have_names(frame):
-    X, y = load_iris(return_X_y=True)
-    names = ["length", "width", "petal length", "petal width"]
-    table = frame(dict(zip(names, X.T, strict=True)))
-    trained = model().fit(table, y)
-    assert list(trained.feature_names_in_) == names
-    assert np.array_equal(trained.predict(table), model().fit(X, y).predict(X))
-    with pytest.raises(ValueError, match="feature names should match those that were passed during fit"):
-        trained.predict(frame(dict(zip(names[::-1], X.T, strict=True))))
-    assert not hasattr(trained.fit(X, y), "feature_names_in_")
 
 
 # -- attributes -------------------------------------------------------------------------------------------------------

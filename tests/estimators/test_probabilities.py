@@ -329,21 +329,6 @@ def test_no_row_learnt_means_no_probabilities(make, tmp_path):
     assert model.predict_proba(X).shape == (100, 10)
 
 
-@pytest.mark.parametrize("make", BOTH)
-def test_classes_that_come_in_batches_are_warned_of_by_the_whole_sample(make):
-    model, zeros, ones = make(), DIGITS[NAMES == 0][:50], DIGITS[NAMES == 1][:50]
-    model.partial_fit(zeros, np.zeros(50), classes=[0, 1])
-    with pytest.warns(UserWarning, match="presented one after another"):
-        model.predict_proba(zeros)
-    model.partial_fit(ones, np.ones(50))
-    with pytest.warns(UserWarning, match=r"random order \(in fit: shuffle=True\)"):
-        model.predict_proba(zeros)
-    model.partial_fit(np.stack([zeros, ones], axis=1).reshape(100, -1), np.arange(100) % 2)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        model.predict_proba(zeros)
-
-
 def test_the_search_has_those_of_its_best_model():
     model = VotedPerceptronClassifierCV(kernels=["linear"], epochs=2, cv=2, random_state=0)
     model.fit(DIGITS[:300], NAMES[:300])
@@ -372,13 +357,3 @@ def test_agreement_of_two_classes():
 
 
 # -- conformal prediction ---------------------------------------------------------------------------------------------
-
-
-def test_mapie_makes_sets_of_them(voted):
-    from mapie.classification import SplitConformalClassifier
-
-    conformal = SplitConformalClassifier(voted, confidence_level=0.9, prefit=True, conformity_score="aps")
-    conformal.conformalize(DIGITS[1000:1400], NAMES[1000:1400])
-    labels, sets = conformal.predict_set(DIGITS[1400:])
-    assert np.array_equal(labels, voted.predict(DIGITS[1400:]))
-    assert sets[np.arange(len(labels)), NAMES[1400:], 0].mean() > 0.85

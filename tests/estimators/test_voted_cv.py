@@ -24,8 +24,7 @@ from votron import (
     load,
     save,
 )
-from votron.estimators._grid import LIMITS, Setting, beyond, moments_until, steady_scores
-from votron.estimators._search import Folds
+from votron.estimators._search import LIMITS, Folds, Setting, beyond, moments_until, steady_scores
 from votron.estimators._training import OutOfTime
 
 IRIS = load_iris(return_X_y=True)
@@ -161,11 +160,6 @@ def test_without_refit_there_is_no_model():
     assert model.best_params_ == VotedPerceptronClassifierCV(**FEW).fit(*IRIS).best_params_
     with pytest.raises(VotronError, match="refit=False"):
         model.predict(IRIS[0])
-
-
-def test_score_weighs_rows_only_for_scorers_that_do():
-    model = VotedPerceptronClassifierCV(**FEW, scoring=make_scorer(lambda y, found: np.mean(y == found))).fit(*IRIS)
-    assert model.score(*IRIS, sample_weight=np.arange(150)) == model.score(*IRIS)
 
 
 @pytest.mark.parametrize("scoring", ["roc_auc", "balanced_accuracy"])

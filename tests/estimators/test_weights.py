@@ -5,13 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-import sklearn
 from paper import paper_perceptron
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer, load_iris
-from sklearn.model_selection import cross_validate
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.datasets import load_iris
 
 from votron import KernelAdatronClassifier, certify, load
 from votron.errors import VotronError
@@ -135,13 +131,6 @@ def test_partial_fit_leaves_rows_of_weight_0_out():
     assert model(gamma=0.1, class_weight={1: 2}).partial_fit(X, Y).record_.weight.max() == 2.0
 
 
-def test_balanced_weights_need_all_rows():
-    balanced = model(gamma=0.1, class_weight="balanced")
-    with pytest.raises(AttributeError) as caught:
-        balanced.partial_fit(X, Y)
-    assert "must be a dict or None for partial_fit" in str(caught.value)
-
-
 # -- refusals ---------------------------------------------------------------------------------------------------------
 
 
@@ -230,15 +219,6 @@ def test_the_certificate_claims_what_holds_with_weights():
     assert uneven.tau == 0.5
 
 
-def test_other_data_are_refused_with_weights_too():
-    fitted = model(gamma=0.1).fit(X, Y, sample_weight=WEIGHTS + 0.25)
-    assert certify(fitted, X, Y).m == 150
-    other = X.copy()
-    other[fitted.support_[3]] += 1
-    with pytest.raises(VotronError, match="must be the training data"):
-        certify(fitted, other, Y)
-
-
 # -- the adatron ------------------------------------------------------------------------------------------------------
 
 
@@ -290,17 +270,3 @@ def test_weights_change_nothing_for_the_adatron_without_C():
 
 
 # -- among scikit-learn's tools ---------------------------------------------------------------------------------------
-
-
-def test_weights_are_routed_through_pipelines_and_validation():
-    cancer, y = load_breast_cancer(return_X_y=True)
-    weights = np.where(np.arange(len(y)) % 2, 0.25, 1.75)
-    pipeline = make_pipeline(StandardScaler(), model())
-    with sklearn.config_context(enable_metadata_routing=True):
-        pipeline[0].set_fit_request(sample_weight=False)
-        pipeline[1].set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
-        found = cross_validate(
-            pipeline, cancer, y, params={"sample_weight": weights}, return_estimator=True, cv=2, error_score="raise"
-        )
-    for estimator in found["estimator"]:
-        assert len(set(estimator[-1].record_.weight)) == 2

@@ -253,13 +253,6 @@ def test_until_convergence():
 # -- the engine -------------------------------------------------------------------------------------------------------
 
 
-def test_what_was_learnt_cannot_be_written_to():
-    model = WinnowClassifier(random_state=0).fit(BITS, LABELS)
-    for values in (model.weights_, model.coef_):
-        with pytest.raises(ValueError, match="read-only"):
-            values[0, 0] = 7
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("complement", [False, True])
 def test_no_room_for_the_weights(monkeypatch, complement):
@@ -274,8 +267,6 @@ def test_no_room_for_the_weights(monkeypatch, complement):
         assert f"take {(weights + made) / 1e6:.0f} MB" in str(refusal(model, act))
     monkeypatch.setattr(_training, "available_memory", lambda: weights + made)
     model.partial_fit(X, codes)
-    monkeypatch.setattr(_training, "available_memory", lambda: weights - 1)  # it trains a copy of the weights
-    refusal(model, lambda m: m.partial_fit(X, codes))
 
 
 # -- bad input --------------------------------------------------------------------------------------------------------
@@ -306,7 +297,7 @@ def test_data_that_are_not_boolean(form, value):
         lambda m: m.partial_fit(contained(bad, form), LABELS),
         lambda m: m.predict(contained(bad, form)),
     ):
-        assert_clear(refusal(fitted, act), "'binarize'", f"Got {contained(bad, form)[7, 2].item()!r} at row 7")
+        assert_clear(refusal(fitted, act), "'binarize'", f"Got {contained(bad, form)[7, 2].item()!r} instead")
 
 
 def test_sparse_data_cut_below_zero():

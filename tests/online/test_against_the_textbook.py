@@ -91,16 +91,6 @@ def test_the_lemmas_hold_in_every_round(form, stream, rate, data):
         assert learner.mistake_bound == pytest.approx(bound)
 
 
-def test_unequal_weights_make_more_mistakes_than_the_theorem_allows():
-    """So its bound needs the factor: light examples take long to outweigh a heavy one."""
-    learner = OnlinePerceptron(target=[1, 1])
-    learner.update([25, 0], +1, weight=100)
-    while learner.update([-7, 24], +1):
-        pass
-    assert learner.k == 1 + 17500 // 625 + 1
-    assert learner.radius2 / learner.margin**2 < 4.4 < learner.k < learner.mistake_bound < 111
-
-
 @thorough(20)
 @given(stream=streams(), scale=st.sampled_from([0.5, 2, 1024]))
 def test_weights_that_are_all_the_same_change_no_prediction(stream, scale):

@@ -115,28 +115,6 @@ def test_the_learning_rate_scales_alpha_and_changes_no_prediction(kernel, X, bit
         assert np.allclose(scaled.v, scaled.alpha @ np.reshape(scaled.support, (-1, 3)), atol=1e-12 * rate)
 
 
-def test_boundaries():
-    """The first example is a mistake even where +1 was right, and an example of length 0 whenever it comes."""
-    learner = OnlinePerceptron()
-    assert learner.predict([1, 2]) == 1
-    assert learner.update([1, 2], 1)
-    assert not learner.update([1, 2], 1)
-    assert learner.update([0, 0], 1)
-    assert learner.update([2, -1], 1)
-    assert learner.v.tolist() == [3, 1]
-    assert (learner.k, learner.t) == (3, 4)
-
-
-def test_names_that_come_and_go():
-    learner = OnlinePerceptron()
-    assert learner.update({"a": 1, "b": True}, 1)
-    assert learner.update({}, -1)
-    assert learner.update({"c": 2.0, "a": np.float32(1)}, -1)
-    assert learner.v == {"b": 1.0, "c": -2.0}
-    assert learner.decision({"b": 3, "new": 7}) == 3
-    assert learner.decision({("any", "key"): 1}) == 0
-
-
 @thorough(30)
 @given(st.permutations(range(8)), hnp.arrays(np.float64, (6, 8), elements=st.floats(-1e3, 1e3)))
 def test_the_order_of_names_does_not_matter(order, X):
@@ -171,13 +149,6 @@ def test_what_is_given_and_what_is_returned_stay_apart(kernel):
     assert by_name.v == {"a": 1.0}
 
 
-def test_predicting_decides_nothing():
-    learner = OnlinePerceptron()
-    assert learner.predict({"a": 1}) == learner.predict([1, 2, 3]) == learner.predict([1]) == 1
-    assert learner.v is None
-    assert OnlinePerceptron("rbf").v == ()
-
-
 # -- lemmas -----------------------------------------------------------------------------------------------------------
 
 
@@ -207,16 +178,6 @@ def test_the_lemmas_hold_in_feature_space(stream, data):
         assert learner.k <= learner.mistake_bound
         assert learner.v_dot_u**2 <= learner.norm2 * (1 + 1e-12)
     assert learner.margin == pytest.approx(np.abs(scores).min() / math.sqrt(first.norm2))
-
-
-def test_a_rule_that_was_broken():
-    learner = OnlinePerceptron(target=[1, 0])
-    learner.update([2, 1], 1)
-    assert learner.mistake_bound == 5 / 4
-    learner.update([1, 1], -1)
-    assert learner.margin == -1
-    assert learner.mistake_bound == math.inf
-    assert learner.lemma1 == -2 <= learner.v_dot_u == 1
 
 
 # -- history ----------------------------------------------------------------------------------------------------------
@@ -528,9 +489,3 @@ def test_what_is_no_kernel_is_found_out():
         learner.update([2], -1)
     assert_clear(caught.value, "‖v‖² would become -8 with mistake 2.")
     assert (learner.k, learner.t, learner.decision([2])) == (1, 1, 5.0)
-
-
-def test_data_that_are_not_for_the_kernel():
-    learner = taught(OnlinePerceptron("conjunction"), [0, 1])
-    for error in refusals(learner, [0, 2]):
-        assert_clear(error, "The 'conjunction' kernel takes 0/1 data only")

@@ -9,9 +9,8 @@ W            width of a panel: the block rows that one compiled loop carries in 
 
 Exactness
 ---------
-No loop is compiled with fast-math: what a loop computes is what its source says, in that order. Vectorised and
-remainder iterations use the same operations, so a value does not depend on where in a block it stands. Two
-consequences are relied upon elsewhere: integer dot products are exact, and a real dot product is the left-to-right
+Vectorised and remainder iterations use the same operations, so a value does not depend on where in a block it stands.
+Two consequences are relied upon elsewhere: integer dot products are exact, and a real dot product is the left-to-right
 sum over the features, one fused multiplication and addition each, the same bits for dense and sparse rows, any block
 size and any number of threads.
 """
@@ -119,28 +118,14 @@ def find_mistakes(F, codes, threshold, start, stop, out):
 
 @compiled
 def fold_checked(
-    pending,
-    event_starts,
-    first_event,
-    classes,
-    coefficients,
-    event_places,
-    places,
-    codes,
-    threshold,
-    r,
-    stop,
-    low,
-    high,
-    room,
-    F,
-    wrong,
-):
+    pending, event_starts, first_event, classes, coefficients, event_places, places, codes, threshold, r, stop,
+    low, high, room, F, wrong,
+):  # fmt: skip
     """Do as `fold`, and before each event check the rows r .. stop - 1 whose places come before its own.
 
     Marks in ``wrong`` the rows that are wrong when their turn comes, and are not an event's own. Returns the row that
     is to be checked next.
-    """  # fmt: skip
+    """
     row, spare = room[0, : high - low], room[1]
     for k in range(pending.source.shape[0]):
         e = first_event + k

@@ -4,10 +4,10 @@ Problem: present rows x_1, x_2, ... with their classes to one perceptron a class
 needs. Input: rows one after another as lists of features and values, gathered from a CSR or dense matrix in the order
 of presentation. Output: weights, changed in place.
 
-One against the rest, each vector is a perceptron of its own, and y x is added to it where y times its score is no more
-than the row's threshold. Jointly (K. Crammer and Y. Singer 2003; M. Collins 2002) the vectors are one: where the score
-of the row's class exceeds the best of the others by no more than the threshold, x is added to the vector of its class
-and subtracted from that other's, the lowest among equals. A row that has a weight is added weight times.
+One against the rest, y x is added to each vector where y times its score is no more than the row's threshold. Jointly
+(K. Crammer and Y. Singer 2003; M. Collins 2002), where the score of the row's class exceeds the best of the others by
+no more than the threshold, x is added to the vector of its class and subtracted from that other's, the lowest among
+equals. A row that has a weight is added weight times.
 
 Symbols
 -------

@@ -60,18 +60,7 @@ def score(indptr, indices, n_features, weights, threshold, out):
 
 @compiled
 def walk(
-    indptr,
-    indices,
-    n_features,
-    codes,
-    order,
-    weights,
-    threshold,
-    promotion,
-    divisor,
-    least,
-    promotions,
-    demotions,
+    indptr, indices, n_features, codes, order, weights, threshold, promotion, divisor, least, promotions, demotions
 ):
     """Present the rows ``order``; return how many were presented up to the last mistake, 0 if there was none.
 

@@ -14,16 +14,10 @@ from numpy.typing import NDArray
 from votron._util.types import Array, Floats, Frame, Label, Labels, RowsLike, Series
 
 _PANDAS_KINDS = {
+    **dict.fromkeys(("decimal", "floating", "integer", "mixed-integer-float"), "number"),
+    **dict.fromkeys(("date", "datetime", "datetime64"), "date"),
+    **dict.fromkeys(("string", "categorical"), "text"),
     "boolean": "boolean",
-    "categorical": "text",
-    "date": "date",
-    "datetime": "date",
-    "datetime64": "date",
-    "decimal": "number",
-    "floating": "number",
-    "integer": "number",
-    "mixed-integer-float": "number",
-    "string": "text",
 }
 
 
@@ -57,14 +51,14 @@ def labels_of_rows(*data: RowsLike) -> Any | None:
 
 def names_by_labels(index: Any, word: str = "index") -> list[str]:
     """Return names of rows by their labels: texts and dates as they are, other labels after a word."""
-    return [_name_by_label(label, word) for label in index.tolist()]
 
+    def name(label: Label) -> str:
+        if isinstance(label, tuple):  # of an index of several levels
+            return ", ".join(map(in_words, label))
+        text = in_words(label)
+        return text if text and isinstance(label, str | date) else f"{word} {text}"
 
-def _name_by_label(label: Label, word: str) -> str:
-    if isinstance(label, tuple):  # of an index of several levels
-        return ", ".join(map(in_words, label))
-    text = in_words(label)
-    return text if text and isinstance(label, str | date) else f"{word} {text}"
+    return [name(label) for label in index.tolist()]
 
 
 def in_words(value: object) -> str:
@@ -97,29 +91,23 @@ def dtype_of(column: Series) -> np.dtype[Any]:
 def kind_of(column: Series) -> str:
     """Return what a column holds: "text", "number", "boolean", "date", "nothing" or "other"."""
     n_missing = column.isna().sum() if in_pandas(column) else column.null_count()
-    return "nothing" if n_missing == len(column) and not _has_categories(column) else _kind_but_for_missing(column)
+    return "nothing" if n_missing == len(column) and _categories_of(column) is None else _kind_but_for_missing(column)
 
 
 def columns_of_words(frame: Frame) -> Iterator[str]:
     """Yield the names of the text columns."""
     for i, (name, dtype) in enumerate(zip(frame.columns, frame.dtypes, strict=True)):
-        if not _is_number(dtype):
+        if not _is_number(dtype):  # which is quick where a frame is wide
             column = frame.iloc[:, i] if in_pandas(frame) else frame.to_series(i)
             if _kind_but_for_missing(column) == "text":
                 yield name
 
 
 def missing_in(column: Series) -> NDArray[np.bool_]:
-    """Tell which values of a column are missing."""
-    return np.asarray(column.isna() if in_pandas(column) else column.is_null(), dtype=np.bool_)
-
-
-def empty_cells(column: Series) -> NDArray[np.bool_]:
-    """Tell which values of a column are missing, NaN in polars included."""
-    found = missing_in(column)
-    if not in_pandas(column) and column.dtype.is_float():
-        found = found | np.asarray(column.is_nan().fill_null(True), dtype=np.bool_)
-    return found
+    """Tell which values of a column are missing, NaN included."""
+    if in_pandas(column):
+        return np.asarray(column.isna(), dtype=np.bool_)
+    return np.asarray((column.fill_nan(None) if column.dtype.is_float() else column).is_null(), dtype=np.bool_)
 
 
 def floats_of(column: Series) -> Floats:
@@ -140,44 +128,37 @@ def objects_of(column: Series) -> list[Any]:
 
 def declared_values(column: Series) -> list[Label]:
     """Return the values that a Categorical of pandas or an Enum of polars declares; none for other types."""
-    if not _has_categories(column):
-        return []
-    return list(column.cat.categories.tolist() if in_pandas(column) else column.dtype.categories.to_list())
+    categories = _categories_of(column)
+    return [] if categories is None else list(categories.to_list())
 
 
 def moments_in(column: Series) -> NDArray[np.datetime64]:
     """Return dates, with or without times of day, in local time; NaT where missing."""
-    if in_pandas(column):
-        if column.dtype.kind == "M":
-            return np.asarray(column.dt.tz_localize(None), dtype="datetime64[s]")
-        values = objects_of(column)
-    elif column.dtype == sys.modules["polars"].Datetime:
-        return np.asarray(column.dt.replace_time_zone(None).to_numpy(), dtype="datetime64[s]")
+    if in_pandas(column) and column.dtype.kind == "M":
+        column = column.dt.tz_localize(None)
+    elif not in_pandas(column) and column.dtype == sys.modules["polars"].Datetime:
+        column = column.dt.replace_time_zone(None)
     else:
-        values = column.to_list()
-    plain = [value.replace(tzinfo=None) if isinstance(value, datetime) else value for value in values]
-    return np.array(plain, dtype="datetime64[s]")
+        column = [each.replace(tzinfo=None) if isinstance(each, datetime) else each for each in objects_of(column)]
+    return np.asarray(column, dtype="datetime64[s]")
 
 
 def _kind_but_for_missing(column: Series) -> str:
     """Return what a column holds, or by its type would hold, if there were values."""
     if in_pandas(column):
-        found = sys.modules["pandas"].api.types.infer_dtype(column, skipna=True)
-        return _PANDAS_KINDS.get(found, "other")
+        return _PANDAS_KINDS.get(sys.modules["pandas"].api.types.infer_dtype(column, skipna=True), "other")
     pl: Any = sys.modules["polars"]
     if column.dtype in (pl.String, pl.Categorical, pl.Enum):
         return "text"
-    if column.dtype == pl.Boolean:
-        return "boolean"
     if column.dtype in (pl.Date, pl.Datetime):
         return "date"
-    return "number" if column.dtype.is_numeric() else "other"
+    return "boolean" if column.dtype == pl.Boolean else "number" if column.dtype.is_numeric() else "other"
 
 
-def _has_categories(column: Series) -> bool:
+def _categories_of(column: Series) -> Any | None:
     if in_pandas(column):
-        return isinstance(column.dtype, sys.modules["pandas"].CategoricalDtype)
-    return isinstance(column.dtype, sys.modules["polars"].Enum)
+        return getattr(column.dtype, "categories", None)
+    return getattr(column.dtype, "categories", None) if isinstance(column.dtype, sys.modules["polars"].Enum) else None
 
 
 def _is_number(dtype: Any) -> bool:
@@ -193,9 +174,8 @@ def _is_a(kind: str, thing: object, library: str) -> bool:
 
 def is_missing(value: object) -> bool:
     """Tell whether a value is None, NaN or a missing value of pandas."""
-    return (
-        value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value)
-    )
+    known = type(value).__name__ in ("NoneType", "NAType", "NaTType")
+    return known or (isinstance(value, float) and value != value)
 
 
 def cell(frame: Frame, name: str, row: int) -> Any:

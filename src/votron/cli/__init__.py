@@ -1,8 +1,7 @@
 """The command line: ``votron train``, ``predict``, ``evaluate`` and the rest; ``votron --help`` lists them.
 
-Each command is the module of its name, and is imported when it is run, so that ``votron --help`` is quick. `options`
-has the options that commands share, `command` the classes of click behind them, `output` what is printed and written,
-`reading` and `models` data and model files as commands take them.
+Each command is imported when it is run. `options` has the options that commands share, `command` the classes of click
+behind them, `output` what is printed and written, `reading` and `models` data and model files as commands take them.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from collections.abc import Sequence
 import click
 
 from votron import __version__
-from votron.cli.output import discard_stdout, printable, warnings_as_sentences
+from votron.cli.output import printable, warnings_as_sentences
 from votron.errors import BoundViolatedError, VotronError
 
 __all__ = ["main"]
@@ -61,36 +60,32 @@ class Commands(click.Group):
     """The commands, each imported when it is run."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return their names."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        """Import a command."""
         if name not in COMMANDS:
             return None
-        found: click.Command = getattr(importlib.import_module(f"votron.cli.{name}"), name)
+        module = importlib.import_module(f"votron.cli.{'inspect' if name == 'export' else name}")
+        found: click.Command = getattr(module, name)
         return found
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write what each command does, without importing it."""
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write examples, unchanged."""
         with formatter.section("Examples"):
             formatter.write("".join(f"  {line}\n" for line in EXAMPLES))
 
 
-@click.command(
-    cls=Commands,
-    invoke_without_command=True,
-    context_settings={
-        "help_option_names": ["-h", "--help"],
-        "max_content_width": 100,
-        "token_normalize_func": lambda name: name.replace("_", "-"),
-    },
-)
+_SETTINGS = {
+    "help_option_names": ["-h", "--help"],
+    "max_content_width": 100,
+    "token_normalize_func": lambda name: name.replace("_", "-"),
+}
+
+
+@click.group(cls=Commands, invoke_without_command=True, context_settings=_SETTINGS)
 @click.version_option(__version__, message="votron %(version)s", help="Show the version.")
 @click.pass_context
 def votron(ctx: click.Context) -> None:
@@ -103,12 +98,7 @@ def votron(ctx: click.Context) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command; return its exit status.
-
-    Parameters
-    ----------
-    argv : sequence of str, optional
-        The arguments; by default those of the process.
+    """Run a command with these arguments, or with those of the process.
 
     Returns
     -------
@@ -136,7 +126,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             sys.stdout.flush()
         return int(status or 0)
     except (BrokenPipeError, SystemExit):  # nobody reads on, as after `votron ... | head`
-        discard_stdout()
+        with contextlib.suppress(OSError, ValueError):  # the interpreter must not fail on the rest when it ends
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except BaseException as error:
         message, status = _failure(error)
@@ -145,14 +136,15 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _failure(error: BaseException) -> tuple[str, int]:
-    """Return in a sentence what went wrong, and the exit status."""
-    if isinstance(error, click.BadParameter) and error.param is not None:
-        from votron.cli.command import name_of
-
-        missing = isinstance(error, click.MissingParameter)
-        return f"{name_of(error.param)}{' must be given.' if missing else f': {_sentence(error.message)}'}", 2
+    message = " ".join(str(error).split())
     if isinstance(error, click.ClickException):
-        return _sentence(error.format_message()), error.exit_code
+        message = " ".join(error.format_message().split())
+        if isinstance(error, click.BadParameter) and error.param is not None:
+            from votron.cli.command import name_of
+
+            missing = isinstance(error, click.MissingParameter)
+            message = name_of(error.param) + (" must be given" if missing else f": {error.message}")
+        return message if message.endswith((".", "?", ")")) else f"{message}.", error.exit_code
     if _was_interrupted(error):
         return "Stopped. No file was written.", 130
     if isinstance(error, MemoryError):
@@ -160,13 +152,13 @@ def _failure(error: BaseException) -> tuple[str, int]:
     if isinstance(error, OSError):
         where = f"{os.fspath(error.filename)!s}: " if isinstance(error.filename, str | os.PathLike) else ""
         return f"{where}{error.strerror or error}.", 1
-    about_data = isinstance(error, ValueError) and str(error).startswith(ABOUT_DATA)
+    about_data = isinstance(error, ValueError) and message.startswith(ABOUT_DATA)
     if about_data or (isinstance(error, VotronError) and not isinstance(error, BoundViolatedError)):
-        return " ".join(str(error).split()), 1
+        return message, 1
     if os.environ.get("VOTRON_DEBUG"):
         traceback.print_exception(error)
-    words = f"{type(error).__name__}: {' '.join(str(error).split())}"
-    return f"This is an error in Votron, please report it; VOTRON_DEBUG=1 shows where. {words}", 1
+    where = "This is an error in Votron, please report it; VOTRON_DEBUG=1 shows where."
+    return f"{where} {type(error).__name__}: {message}", 1
 
 
 def _was_interrupted(error: BaseException | None) -> bool:
@@ -174,8 +166,3 @@ def _was_interrupted(error: BaseException | None) -> bool:
     while error is not None and not isinstance(error, KeyboardInterrupt | click.Abort):
         error = error.__context__
     return error is not None
-
-
-def _sentence(message: str) -> str:
-    message = " ".join(message.split())
-    return message if message.endswith((".", "?", ")")) else f"{message}."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 
 import click
 
@@ -65,8 +66,9 @@ def certify(
     rows, held = saved.training_data(data)
     others: Params = {} if held is None else {"X_test": held.X, "y_test": held.y}
     if test is not None:
-        examples, y = read_labelled(test, saved.leaving_out(saved.reading(data.at(test), beside=True)))
-        others = {"X_test": examples.X, "y_test": y}
+        how = saved.leaving_out(saved.reading(replace(data, path=test), beside=True))
+        examples = read_labelled(test, how)
+        others = {"X_test": examples.X, "y_test": examples.y}
     certificate = certificate_of(saved.model, rows.X, rows.y, delta, **others)
     if figure is not None:
         write_figure(lambda: certificate.plot().figure, figure)

@@ -22,8 +22,6 @@ NONE = "none"
 
 Function = Callable[..., Any]
 Decorator = Callable[[Function], Function]
-_Context = click.Context | None
-_Parameter = click.Parameter | None
 
 
 class Option(click.Option):
@@ -37,14 +35,13 @@ class Option(click.Option):
 class Argument(click.Argument):
     """An argument with a help text."""
 
-    group, into = "Arguments", None
+    group = "Arguments"
 
     def __init__(self, *names: Any, help: str, into: str | None = None, **settings: Any) -> None:
         super().__init__(*names, **settings)
         self.help, self.into = help, into
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str]:
-        """Return the argument and its help."""
         return self.metavar or self.human_readable_name, self.help or ""
 
 
@@ -73,7 +70,7 @@ class Command(click.Command):
         except BoundViolatedError:
             raise
         except VotronError as error:
-            raise self._failure(error) from error
+            raise self._failure(error, getattr(ctx.params.get("data"), "table", {})) from error
 
     def _open(self, params: Params) -> None:
         """Put DATA with its options, and the model in MODEL, in the place of what was typed."""
@@ -100,9 +97,10 @@ class Command(click.Command):
             if isinstance(param.type, NewFile) and other != name_of(param):
                 raise click.UsageError(f"{name_of(param)} must be another file than {other}. Got {path!r} for both.")
 
-    def _failure(self, error: VotronError) -> click.ClickException:
+    def _failure(self, error: VotronError, table: Params) -> click.ClickException:
         """Return the error with the option that it is about in front."""
-        name = {"as_text": "discrete", "cv": "folds"}.get(error.parameter or "", error.parameter)
+        as_text = "discrete" if table.get("discrete") or not table.get("text") else "text"
+        name = {"as_text": as_text, "cv": "folds"}.get(error.parameter or "", error.parameter)
         for param in self.params:
             if isinstance(param, Option) and param.name in (name, f"{name}s"):
                 message = re.sub(r"^The '\w+' (parameter )?of \w+ ", "", str(error))
@@ -111,7 +109,6 @@ class Command(click.Command):
         return click.ClickException(str(error))
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write arguments and options under their headings."""
         groups: dict[str, list[tuple[str, str]]] = {}
         for param in self.get_params(ctx):
             record = param.get_help_record(ctx)
@@ -125,7 +122,6 @@ class Command(click.Command):
         """Leave arguments to `format_options`, as all versions of click do."""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the examples, unchanged, so that they can be copied."""
         if self.examples:
             with formatter.section("Examples"):
                 formatter.write("".join(f"  {line}\n" for line in self.examples))
@@ -176,14 +172,13 @@ def grouped(*options: Decorator) -> Decorator:
 
 
 class NewFile(click.Path):
-    """A file to write, checked before the work."""
+    """A file to write, checked before the work; a drawing needs matplotlib."""
 
     def __init__(self, *endings: str, dash: bool = False) -> None:
         super().__init__(dir_okay=False, writable=True, readable=False, allow_dash=dash)
         self.endings = endings
 
-    def convert(self, value: Any, param: _Parameter, ctx: _Context) -> Any:
-        """Return the path."""
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         folder, ending = os.path.dirname(os.path.realpath(value)), os.path.splitext(value)[1].lower()
         if value == "-" and not self.allow_dash:
             self.fail("must be the name of a file. Got '-' instead.", param, ctx)
@@ -193,101 +188,71 @@ class NewFile(click.Path):
             self.fail(f"there is no folder {folder!r}.", param, ctx)
         if value != "-" and not os.path.exists(value) and not os.access(folder, os.W_OK):
             self.fail(f"{folder!r} is write-protected.", param, ctx)
+        if ".svg" in self.endings:
+            from votron._util.plotting import pyplot
+
+            pyplot()
         return super().convert(value, param, ctx)
 
 
-class Figure(NewFile):
-    """A file for a drawing."""
+def number(*words: str, by_label: bool = False) -> Function:
+    """Return the type of a number, one of some words, or ``by_label`` numbers such as yes=5,no=0.5."""
 
-    def __init__(self) -> None:
-        super().__init__(".svg", ".png", ".pdf")
-
-    def convert(self, value: Any, param: _Parameter, ctx: _Context) -> Any:
-        """Return the path, if there is matplotlib to draw with."""
-        from votron._util.plotting import pyplot
-
-        pyplot()
-        return super().convert(value, param, ctx)
-
-
-class Number(click.ParamType):  # type: ignore[type-arg]
-    """A number, one of some words, or ``by_label`` numbers such as yes=5,no=0.5."""
-
-    name = "number"
-
-    def __init__(self, *words: str, by_label: bool = False) -> None:
-        self.words, self.by_label = words, by_label
-
-    def convert(self, value: object, param: _Parameter, ctx: _Context) -> object:
-        """Return the value; the estimator checks its range."""
-        if not isinstance(value, str) or value in self.words:
+    def convert(value: str) -> object:
+        if value in words:
             return value
         try:
-            if self.by_label and "=" in value:
+            if by_label and "=" in value:
                 pairs = (entry.rpartition("=") for entry in next(csv.reader([value])))
-                return {label: float(number) for label, _, number in pairs}
+                return {label: float(each) for label, _, each in pairs}
             return int(value) if value.lstrip("+-").isdecimal() else float(value)
         except ValueError:
-            kinds = ["a number", *self.words, *["numbers by label such as yes=5,no=0.5"] * self.by_label]
-            return self.fail(f"must be {joined(kinds, 'or')}. Got {value!r}.", param, ctx)
+            kinds = ["a number", *words, *["numbers by label such as yes=5,no=0.5"] * by_label]
+            raise click.BadParameter(f"must be {joined(kinds, 'or')}. Got {value!r}.") from None
+
+    return convert
 
 
-class Values(click.ParamType):  # type: ignore[type-arg]
-    """Values separated by commas, of whole numbers also ranges such as 2-4."""
+def values(kind: Function = str) -> Function:
+    """Return the type of values separated by commas, of whole numbers also ranges such as 2-4."""
 
-    name = "values"
-
-    def __init__(self, kind: click.ParamType = click.STRING) -> None:  # type: ignore[type-arg]
-        self.kind = kind
-
-    def convert(self, value: object, param: _Parameter, ctx: _Context) -> list[object]:
-        """Return the values."""
+    def convert(value: str) -> list[object]:
         found: list[object] = []
-        for part in filter(None, map(str.strip, str(value).split(","))):
+        for part in filter(None, map(str.strip, value.split(","))):
             low, _, high = part.partition("-")
             if low.isdecimal() and high.isdecimal() and int(low) <= int(high) < int(low) + 100_000:
                 found += range(int(low), int(high) + 1)
             else:
-                found.append(part if part.startswith("scale*") else self.kind.convert(part, param, ctx))
-        return found or self.fail(f"must be values separated by commas. Got {value!r}.", param, ctx)
+                found.append(part if part.startswith("scale*") else kind(part))
+        if not found:
+            raise click.BadParameter(f"must be values separated by commas. Got {value!r}.")
+        return found
+
+    return convert
 
 
-class Size(click.ParamType):  # type: ignore[type-arg]
-    """A number of bytes, such as 2GB."""
+def size(value: str) -> int:
+    """Return a number of bytes, such as 2GB."""
+    from votron._util.resources import parse_memory_limit
 
-    name = "size"
-
-    def convert(self, value: Any, param: _Parameter, ctx: _Context) -> int:
-        """Return the number."""
-        from votron._util.resources import parse_memory_limit
-
-        try:
-            return parse_memory_limit(int(value) if value.isdecimal() else value)
-        except VotronError:
-            return self.fail(f"must be a size such as 500MB or 2GB. Got {value!r}.", param, ctx)
+    try:
+        return parse_memory_limit(int(value) if value.isdecimal() else value)
+    except VotronError:
+        raise click.BadParameter(f"must be a size such as 500MB or 2GB. Got {value!r}.") from None
 
 
-class HeightWidth(click.ParamType):  # type: ignore[type-arg]
-    """A height and a width, such as 28x28."""
-
-    name = "size"
-
-    def convert(self, value: Any, param: _Parameter, ctx: _Context) -> tuple[int, ...]:
-        """Return the two numbers."""
-        found = re.fullmatch("([1-9][0-9]*)[xX]([1-9][0-9]*)", value)
-        if found is None:
-            return self.fail(f"must be height and width, such as 28x28. Got {value!r}.", param, ctx)
-        return tuple(map(int, found.groups()))
+def height_and_width(value: str) -> tuple[int, ...]:
+    """Return two numbers such as 28x28."""
+    found = re.fullmatch("([1-9][0-9]*)[xX]([1-9][0-9]*)", value)
+    if found is None:
+        raise click.BadParameter(f"must be height and width, such as 28x28. Got {value!r}.")
+    return tuple(map(int, found.groups()))
 
 
-class Score(click.Choice):  # type: ignore[type-arg]
-    """The name of a score, in short or as scikit-learn calls it."""
-
-    def __init__(self) -> None:
-        self.short = {"f1": "f1_macro", "auc": "roc_auc", "log_loss": "neg_log_loss"}
-        super().__init__(["accuracy", "balanced_accuracy", *self.short, *self.short.values()])
-
-    def convert(self, value: Any, param: _Parameter, ctx: _Context) -> str:
-        """Return scikit-learn's name."""
-        name = str(super().convert(value, param, ctx))
-        return self.short.get(name, name)
+def score_name(value: str) -> str:
+    """Return what scikit-learn calls a score."""
+    names = {"f1": "f1_macro", "auc": "roc_auc", "log_loss": "neg_log_loss"}
+    known = ["accuracy", "balanced_accuracy", *names]
+    if value not in (*known, *names.values()):
+        raise click.BadParameter(f"must be one of {', '.join(known)}. Got {value!r}.")
+    return names.get(value, value)

@@ -13,6 +13,10 @@ from votron.cli.command import NewFile, command, flag, option
 from votron.cli.output import Output, printable, width, write_figure, writing
 from votron.cli.reading import DataArgument, by_label, remarks_on, rows_to_train_on
 
+_ESTIMATORS = (
+    "Compare this one; repeatable: majority, averaged, naive-bayes, winnow, voted, voted-poly, adatron, voted-cv, and "
+    "scikit-learn's logistic, linear-svc, sgd, neighbours, svc, forest, boosting (default: Votron's that suit)."
+)
 _INTERRUPTED = 130
 _NOT_IN_CSV = ("scores", "remarks")
 
@@ -27,21 +31,14 @@ _NOT_IN_CSV = ("scores", "remarks")
 )
 @options.data
 @options.label("Column with the labels, as in `votron train`.")
-@option(
-    "--estimator estimators",
-    "NAME",
-    "Compare this one; repeatable: majority, averaged, naive-bayes, winnow, voted, voted-poly, adatron, voted-cv, and "
-    "scikit-learn's logistic, linear-svc, sgd, neighbours, svc, forest, boosting (default: those of Votron that suit "
-    "the data).",
-    multiple=True,
-)
+@option("--estimator estimators", "NAME", _ESTIMATORS, multiple=True)
 @flag("--with-sklearn sklearn", "Also compare scikit-learn's classifiers, with their defaults.")
 @options.score
 @options.folds
 @option("--repeats", "N", "How often rows are split anew (default: 2).", options.COUNT, default=2)
 @options.seed
 @options.max_rows
-@option("--max-seconds", "S", "End in this time, with the estimators that finished a repeat.", options.SECONDS)
+@option("--max-seconds", "S", "End in this time, with the estimators that are finished.", options.SECONDS)
 @options.confidence
 @options.sample_weight("Column with weights of rows, for training and the score.")
 @options.figure("Draw scores, intervals and times")

@@ -18,7 +18,7 @@ from votron._util.types import Params
 from votron.cli import options
 from votron.cli.command import NewFile, argument, command, option
 from votron.cli.models import SavedModel
-from votron.cli.output import Output, pairs, printable, table
+from votron.cli.output import Output, pairs, table
 from votron.cli.reading import DataArgument, base_name
 from votron.data.formats import KNOWN_SETS
 from votron.errors import DataError, VotronError
@@ -46,20 +46,18 @@ def list_sets(out: Output) -> None:
 
     found: list[Params] = []
     for name in KNOWN_SETS:
-        entry: Params = {"name": name, "train": None, "test": None, "where": None}
+        entry: Params = {"name": name, "train": None, "test": None, "where": f"not here: votron data fetch {name}"}
         with contextlib.suppress(DataError):  # it is not here
             images = load_image_set(name, fetch=False)
             entry |= {"train": len(images.X), "test": len(images.X_test), "where": images.source}
         found.append(entry)
-    rows = [[_short(value or "") for value in entry.values()] for entry in found]
-    text = table([list(found[0]), *rows], left=(0, 3))
-    missing = [entry["name"] for entry in found if entry["where"] is None]
-    out.show(found, text + "".join(f"\n{name} is not here: votron data fetch {name}" for name in missing))
+    rows = [[_short(entry[name] or "") for name in entry] for entry in found]
+    out.show(found, table([list(found[0]), *rows], left=(0, 3)))
 
 
 @command("fetch", examples=["votron data fetch digits"])
 @click.argument("name", metavar="NAME", type=click.Choice(list(KNOWN_SETS)))
-@options.common
+@options.quiet
 def fetch(name: str, out: Output) -> None:
     """Download digits, mnist or fashion from OpenML, check it, and keep it in scikit-learn's data home.
 
@@ -69,8 +67,7 @@ def fetch(name: str, out: Output) -> None:
 
     images = load_image_set(name)
     rows = f"{len(images.X):,} rows to train on, {len(images.X_test):,} to test with"
-    found = {"name": name, "rows": [len(images.X), len(images.X_test)], "where": images.source}
-    out.show(found, printable(f"{name}: {rows}; {images.source}"))
+    out.note(f"{name}: {rows}; {images.source}")
 
 
 @command("convert", examples=["votron data convert days.csv days.parquet --label Play"])
@@ -78,7 +75,7 @@ def fetch(name: str, out: Output) -> None:
 @argument("to_file", "TO_FILE", "File to write; - for standard output.", NewFile(dash=True))
 @option("--to", "NAME", "Format of TO_FILE (default: by its suffix).")
 @options.label("Column with the labels, if there are any.")
-@options.common
+@options.quiet
 @options.drop_unlabelled
 @options.n_features
 @options.other_data
@@ -92,7 +89,6 @@ def convert(data: DataArgument, to_file: str, to: str | None, out: Output) -> No
         raise click.UsageError("--to must say which format standard output gets.")
     how: Params = {"missing": "keep"} | ({"labels": "optional"} if data.label is None else {})
     examples = read_examples(data.path, **how | data.options)
-    data.check_table(examples.X)
     out.note(*examples.notes)
     if to_file == "-":
         with tempfile.TemporaryDirectory() as folder:
@@ -102,10 +98,7 @@ def convert(data: DataArgument, to_file: str, to: str | None, out: Output) -> No
         return
     write_examples(examples, os.path.realpath(to_file), to)
     without = f", without {left_out(examples.dropped, examples.unlabelled)}" if examples.dropped else ""
-    if out.json:
-        out.show({"file": to_file, "rows": examples.n_rows, "dropped": examples.dropped}, "")
-    else:
-        out.note(f"{counted(examples.n_rows, 'row')} of {data.name} in {to_file}{without}")
+    out.note(f"{counted(examples.n_rows, 'row')} of {data.name} in {to_file}{without}")
 
 
 @command("describe", examples=["votron data describe days.csv --label Play"])
@@ -124,7 +117,6 @@ def describe(data: DataArgument, out: Output) -> None:
     from votron.data import describe_examples
 
     examples = _read_odd_values(data, out)
-    data.check_table(examples.X)
     out.note(*examples.notes)
     found = describe_examples(examples, discrete=list(data.table.get("discrete", ())))
     out.show(found, _described(found, out.verbose))
@@ -153,31 +145,30 @@ def _read_odd_values(data: DataArgument, out: Output) -> Examples:
 
 def _described(found: Params, verbose: bool) -> str:
     without = f"; left out: {left_out(found['dropped'], found['unlabelled'])}" if found["dropped"] else ""
-    head = {
-        "data": f"{base_name(found['source'])}, {found['format']}",
-        "rows": f"{found['rows']:,}{without}",
-        "columns" if "columns" in found else "features": f"{found['features']:,}",
-    }
-    if "columns" not in found:
-        head |= {"type": found["type"] + (", sparse" if found["sparse"] else ""), "not 0": percent(found["density"])}
-        head |= {} if found["min"] is None else {"range": _range(found)}
+    head = {"data": f"{base_name(found['source'])}, {found['format']}", "rows": f"{found['rows']:,}{without}"}
+    columns, classes, label = found.get("columns"), found["classes"], found["label"]
+    if columns is not None:
+        head["columns"] = f"{len(columns):,}"
+    else:
+        head |= {"features": f"{found['features']:,}", "type": found["type"] + ", sparse" * found["sparse"]}
+        head |= {"not 0": percent(found["density"]), "range": _range(found)}
         shape = found["image_shape"]
         head |= {"images": " x ".join(map(str, shape)) + " pixels"} if shape else {}
-    columns = [
-        [_short(each["name"]), each["kind"], _short(each["missing"] or ""), _short(each["distinct"]), _range(each)]
-        for each in found.get("columns", ())
-    ]
-    classes = [
-        [_short(each["label"]), f"{each['count']:,}", percent(each["count"] / found["rows"])]
-        for each in found["classes"] or ()
-    ]
     parts = [pairs(head)]
     if columns:
         names = ["column", "kind", "missing", "distinct", "range or values"]
-        parts.append(_first(names, columns, len(columns) if verbose else _COLUMNS, left=(0, 1, 4)))
+        rows = [
+            [*map(_short, (each["name"], each["kind"], each["missing"] or "", each["distinct"])), _range(each)]
+            for each in columns
+        ]
+        parts.append(_first(names, rows, len(rows) if verbose else _COLUMNS, left=(0, 1, 4)))
     if classes:
-        of = "class" if found["label"] is None else f"class ({found['label']})"
-        parts.append(_first([of, "rows", "share"], classes, len(classes) if verbose else _CLASSES))
+        names = ["class" if label is None else f"class ({label})", "rows", "share"]
+        rows = [
+            [_short(str(each["label"])), _short(each["count"]), percent(each["count"] / found["rows"])]
+            for each in classes
+        ]
+        parts.append(_first(names, rows, len(rows) if verbose else _CLASSES))
     return "\n\n".join(parts)
 
 
@@ -190,7 +181,7 @@ def _range(column: Params) -> str:
         ends = column["min"], column["max"]
         return " to ".join(end if isinstance(end, str) else plain_number(end) for end in ends)
     values = [str(value) for value in column.get("values", [])]
-    return _short(", ".join(values) + (", ..." if column["distinct"] > len(values) > 0 else ""))
+    return _short(", ".join(values) + ", ..." * (column.get("distinct", 0) > len(values) > 0))
 
 
 def _short(value: object) -> str:
@@ -225,21 +216,18 @@ def suspects(saved: SavedModel, data: DataArgument, top: int, out: Output) -> No
     named = getattr(saved.estimator, "row_names_", {})
     listed: list[Params] = []
     for each in found.rows():
-        at, number = each["row"], int(rows.numbers[each["row"]])
+        at, number = each["row"], int(rows.examples.row_numbers[each["row"]])
         listed.append({**each, "row": number, "name": named.get(at, f"row {number}"), "label": rows.y[at]})
         if hasattr(rows.X, "columns"):
             listed[-1]["values"] = dict(zip(rows.X.columns, rows.X.row(at), strict=True))
-    out.show({"suspects": listed}, _suspected(listed) if listed else "No row was ever mistaken.")
-
-
-def _suspected(found: Sequence[Params]) -> str:
     lines = [["row", "label", "taken for", "mistakes", "last in epoch", "suspicion", "values"]]
-    for each in found:
+    for each in listed:
         taken = "" if each["taken_for"] is None else str(each["taken_for"])
         numbers = [f"{each['mistakes']:,}", f"{math.ceil(each['last'])}", f"{each['suspicion']:.3g}"]
         values = ", ".join(map(str, each.get("values", {}).values()))
         lines.append([*map(_short, (each["name"], str(each["label"]), taken)), *numbers, _short(values)])
-    return table(lines if "values" in found[0] else [line[:-1] for line in lines], left=(0, 1, 2, 6))
+    text = table(lines, left=(0, 1, 2, 6)) if listed else "No row was ever mistaken."
+    out.show({"suspects": listed}, text)
 
 
 for each in (list_sets, fetch, convert, describe, suspects):

@@ -12,7 +12,7 @@ from votron._util.pipelines import steps_before
 from votron._util.text import did_you_mean
 from votron._util.types import Label, Params
 from votron.cli import options
-from votron.cli.command import Values, command, option
+from votron.cli.command import command, option, values
 from votron.cli.models import SavedModel
 from votron.cli.output import Output, printable, write_figure
 from votron.cli.reading import DataArgument, read_batches
@@ -35,13 +35,7 @@ if TYPE_CHECKING:
 )
 @options.model
 @options.data
-@option(
-    "--row",
-    "N",
-    "Data row to explain, as in the file: 1 is the first after the header; several as 1,3-5.",
-    Values(options.COUNT),
-    required=True,
-)
+@option("--row", "N", "Row to explain: 1 is the first after the header; several as 1,3-5.", values(int), required=True)
 @option("--top", "K", "Terms to show for and against (default: 5).", options.COUNT, default=5)
 @option("--of", "CLASS", "Explain the score of this class (default: the predicted one).")
 @option("--against", "CLASS", "With --of: the class to compare with (default: none).")
@@ -106,7 +100,6 @@ def _rows(path: str, how: Params, wanted: Sequence[int], out: Output) -> dict[in
 
 
 def _class(saved: SavedModel, text: str | None) -> Label | None:
-    """Return the class that was typed."""
     known = {str(label): label for label in saved.classes.tolist()}
     if text is None or text in known:
         return None if text is None else known[text]

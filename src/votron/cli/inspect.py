@@ -1,6 +1,8 @@
-"""``votron inspect``: what is in a model file."""
+"""``votron inspect`` and ``votron export``: what is in a model file, and the model in other forms."""
 
 from __future__ import annotations
+
+import os
 
 import click
 
@@ -8,9 +10,9 @@ from votron._util.pipelines import summary_of
 from votron._util.text import first_of, on_one_line, rounded_bytes, shortened
 from votron._util.types import Params
 from votron.cli import options
-from votron.cli.command import command, option
-from votron.cli.models import SavedModel
-from votron.cli.output import Output, bold, pairs
+from votron.cli.command import NewFile, command, flag, option
+from votron.cli.models import SavedModel, save_model
+from votron.cli.output import Output, bold, in_words, pairs, printable, wrapped
 from votron.explanations import strongest_features
 
 _CLASSES, _FEATURES = 20, 5
@@ -28,9 +30,7 @@ _VERBOSE = ("record", "steps", "vectors")
     ],
 )
 @options.model
-@option(
-    "--features", "N", "Strongest features to show of each class (default: 5 of linear models).", click.IntRange(min=0)
-)
+@option("--features", "N", "Strongest features of each class to show (linear; default: 5).", click.IntRange(min=0))
 @options.common
 @options.verbose
 def inspect(saved: SavedModel, features: int | None, out: Output) -> None:
@@ -61,7 +61,6 @@ def inspect(saved: SavedModel, features: int | None, out: Output) -> None:
 
 
 def _head(found: Params, file: str, verbose: bool) -> Params:
-    """Return what is said of the model as a whole."""
     labels = [_short(label) for label in found["classes"]]
     summary = {name: value for name, value in found["summary"].items() if verbose or name not in _VERBOSE}
     for name, value in summary.items():  # one for each class
@@ -81,7 +80,6 @@ def _head(found: Params, file: str, verbose: bool) -> Params:
 
 
 def _sections(found: Params, verbose: bool) -> dict[str, Params]:
-    """Return what is said under headings."""
     made = found["provenance"] or {}
     shown = made if verbose else {name: made[name] for name in ("created", "command") if name in made}
     strongest = list(found.get("strongest_features", {}).items())[:_CLASSES]
@@ -97,22 +95,50 @@ def _sections(found: Params, verbose: bool) -> dict[str, Params]:
 
 
 def _pairs(found: Params, indent: int = 0) -> str:
-    return pairs({_short(name): shortened(_words(value), _LONGEST) for name, value in found.items()}, indent)
+    return pairs({_short(name): shortened(in_words(value), _LONGEST) for name, value in found.items()}, indent)
 
 
 def _short(text: object) -> str:
     return shortened(on_one_line(str(text)), _LONGEST_NAME)
 
 
-def _words(value: object) -> str:
-    if value is None or isinstance(value, bool):
-        return "none" if value is None else "yes" if value else "no"
-    if isinstance(value, int):
-        return f"{value:,}" if abs(value) < 10**9 else str(value)
-    if isinstance(value, float):
-        return f"{value:.6g}"
-    if isinstance(value, list | tuple):
-        return ", ".join(map(_words, value))
-    if isinstance(value, dict):
-        return ", ".join(f"{name} {_words(item)}" for name, item in value.items())
-    return str(value)
+@command(
+    "export",
+    examples=[
+        "votron export digits.votron --rule average --onnx digits.onnx",
+        "votron export digits.votron --rule last --compact small.votron",
+    ],
+)
+@options.model
+@option("--onnx", "FILE", "Write an ONNX file.", NewFile())
+@option("--compact", "FILE", "Write a compact model file, which only predicts.", NewFile())
+@flag("--proba", "With --onnx: also have the probability of each class.")
+@options.rule
+@options.common
+def export(saved: SavedModel, onnx: str | None, compact: str | None, proba: bool, out: Output) -> None:
+    """Write a model as ONNX, or as a model file that holds only what its rule needs.
+
+    ONNX is for linear models, and for voted models whose rule predicts by one vector per class: average, last, pocket
+    or holdout.
+    """
+    if onnx is None and compact is None:
+        raise click.UsageError("--onnx FILE or --compact FILE must be given.")
+    if proba and onnx is None:
+        raise click.UsageError("--proba goes with --onnx.")
+    assert saved.manifest is not None
+    written: dict[str, dict[str, object]] = {}
+    lines = []
+    if onnx is not None:
+        from votron.export import write_onnx
+
+        write_onnx(saved.model, onnx, probabilities=proba)
+        size = os.path.getsize(onnx)
+        written["onnx"] = {"file": onnx, "bytes": size}
+        lines.append(printable(f"onnx: {onnx}, {rounded_bytes(size)}"))
+    if compact is not None:
+        small, before = saved.estimator.compact(), saved.manifest.n_bytes
+        size, dropped = save_model(saved.with_estimator(small).model, compact, saved.provenance), list(small.dropped_)
+        written["compact"] = {"file": compact, "bytes": size, "bytes_before": before, "dropped": dropped}
+        lines.append(printable(f"compact: {compact}, {rounded_bytes(size)} (it was {rounded_bytes(before)})"))
+        lines += [wrapped(f"It can no longer: {'; '.join(dropped)}.")] if dropped else []
+    out.show(written, "\n".join(lines))

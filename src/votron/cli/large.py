@@ -27,9 +27,7 @@ from votron.cli.reading import (
     labelled_rows,
     read_batches,
     read_labelled,
-    refuse_no_rows,
     weights_of,
-    with_weights,
 )
 from votron.cli.training import Job, Trained
 from votron.data.options import STRATEGIES
@@ -62,7 +60,6 @@ def train_on_stream(job: Job, estimator: Estimator) -> Trained:
     else:
         out.note(f"{data.name} cannot be read in parts, and is in memory as a whole.")
     first = next(iter(source))
-    data.check_table(first.X)
     if first.columns is None and data.table.get("numeric", "keep") != "keep":
         raise click.UsageError("--numeric with --stream is for tables. The data are numbers without names.")
     if weights is not None:
@@ -75,25 +72,24 @@ def train_on_stream(job: Job, estimator: Estimator) -> Trained:
     estimator.set_params(**by_label(job.params, np.asarray(facts.classes)))
     known: Params = {"n_features": facts.n_features, "optional": "n_features"}
     known = {"columns": facts.columns} if facts.columns else known
-    known = known if weights is None else with_weights(known, weights)
+    known |= {} if weights is None else {"columns": {**known["columns"], weights: "number"}}
     kind, n_batches = label_kind(np.asarray(facts.classes)), 0
     source = source.again(**known, drop=drop, zero_based=facts.zero_based, label_kind=kind)
     with Progress(None, out.live, label="Training", erase=True) as progress:
         for turn in range(passes):
-            n_rows = n_learnt = dropped = unlabelled = 0
+            n_rows = dropped = unlabelled = 0
             for batch in source:
                 out.note(*batch.notes)
-                rows = labelled_rows(batch, np.asarray(batch.y), weights)
+                rows = labelled_rows(batch, weights)
                 if len(rows.y):
                     X = rows.X if facts.encoder is None else facts.encoder.transform(rows.X)
                     more = {} if rows.weights is None else {"sample_weight": rows.weights}
                     estimator.partial_fit(X, rows.y, facts.classes, **more)
-                n_rows, n_learnt, n_batches = n_rows + batch.n_rows, n_learnt + len(rows.y), n_batches + 1
+                n_rows, n_batches = n_rows + len(rows.y), n_batches + 1
                 dropped, unlabelled = dropped + batch.dropped, unlabelled + batch.unlabelled
                 progress.update(turn, f"pass {turn + 1} of {passes}, {counted(n_rows, 'row')}")
-    refuse_no_rows(n_learnt, weights)
     model, seconds = behind_encoder(facts.encoder, estimator), time.monotonic() - start
-    trained = Trained(model, batch, n_rows, n_learnt, seconds)
+    trained = Trained(model, batch, n_rows, seconds)
     trained.provenance["stream"] = {"passes": passes, "batch_bytes": limit, "batches": n_batches}
     trained.remarks["stream"] = f"{counted(n_batches, 'batch', 'batches')} of at most {rounded_bytes(limit)}"
     if dropped:
@@ -102,7 +98,6 @@ def train_on_stream(job: Job, estimator: Estimator) -> Trained:
 
 
 def _check_stream(job: Job, estimator: Estimator) -> None:
-    """Refuse what does not go together with --stream."""
     from votron.rules import RULES
 
     try:
@@ -160,7 +155,7 @@ def train_on_cluster(job: Job, estimator: Estimator) -> Trained:
     if job.estimator not in ("voted", "averaged"):
         raise click.UsageError(f"--dask trains voted and averaged. Got --estimator {job.estimator} instead.")
     files = _parts_of(data.path)
-    first = labelled_rows(*read_labelled(files[0], data.options), weights)
+    first = labelled_rows(read_labelled(files[0], data.options), weights)
     job.out.note(*first.examples.notes)
     encoder = data.encoder(estimator, first.X, first.examples.label)
     if hasattr(first.X, "columns") and data.table.get("numeric") != "keep":
@@ -169,12 +164,11 @@ def train_on_cluster(job: Job, estimator: Estimator) -> Trained:
         encoder.fit(first.X)
     with cluster(str(job.dask), job.out) as client:
         start = time.monotonic()
-        X, y, found, n_read = _read_all(client, files, data.options, encoder, weights)
-        refuse_no_rows(len(y), weights)
+        X, y, found = _read_all(client, files, data.options, encoder, weights)
         estimator.set_params(**by_label(job.params, y))
         estimator.fit(X, y, **({} if found is None else {"sample_weight": found}))
     model = behind_encoder(encoder, estimator)
-    return Trained(model, first.examples, n_read, len(y), time.monotonic() - start)
+    return Trained(model, first.examples, len(y), time.monotonic() - start)
 
 
 def _parts_of(where: str) -> list[str]:
@@ -188,15 +182,15 @@ def _parts_of(where: str) -> list[str]:
 
 def _read_all(
     client: Client, files: list[str], options: Params, encoder: Estimator, column: str | None
-) -> tuple[RowsLike, Array, Floats | None, int]:
-    """Have the workers read the parts, whose rows stay there; return rows, labels, weights and how many were read."""
+) -> tuple[RowsLike, Array, Floats | None]:
+    """Have the workers read the parts, whose rows stay there; return rows, labels and weights."""
     import dask.array as da
     from dask.delayed import delayed
 
     from votron.cluster.client import results_of
 
     read = [delayed(_read)(path, options, encoder, column) for path in files]
-    rows, *others = (client.compute([each[k] for each in read]) for k in range(4))
+    rows, *others = (client.compute([each[k] for each in read]) for k in range(3))
     sizes = results_of(client, client.map(np.shape, rows, pure=False))
     for path, (_, width) in zip(files, sizes, strict=True):
         if width != sizes[0][1]:
@@ -206,12 +200,12 @@ def _read_all(
             )
     parts = zip(rows, sizes, strict=True)
     X = da.concatenate([da.from_delayed(delayed(part), size, dtype=np.float64) for part, size in parts])
-    labels, weights, counts = (results_of(client, part) for part in others)
-    return X, np.concatenate(labels), None if column is None else np.concatenate(weights), sum(counts)
+    labels, weights = (results_of(client, part) for part in others)
+    return X, np.concatenate(labels), None if column is None else np.concatenate(weights)
 
 
-def _read(path: str, options: Params, encoder: Estimator, column: str | None) -> tuple[Rows, Array, Floats | None, int]:
-    """Return the rows, labels and weights of a file, and how many rows were read; this runs on a worker."""
-    rows = labelled_rows(*read_labelled(path, options), column)
+def _read(path: str, options: Params, encoder: Estimator, column: str | None) -> tuple[Rows, Array, Floats | None]:
+    """Return the rows, labels and weights of a file; this runs on a worker."""
+    rows = labelled_rows(read_labelled(path, options), column)
     X = rows.X if encoder is None else encoder.transform(rows.X)
-    return X, rows.y, rows.weights, rows.examples.n_rows
+    return X, rows.y, rows.weights

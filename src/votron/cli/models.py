@@ -23,7 +23,7 @@ import click
 import numpy as np
 
 from votron import __version__
-from votron._util.frames import columns_of_words, plain_labels
+from votron._util.frames import plain_labels
 from votron._util.pipelines import classifier_of
 from votron._util.text import counted, first_of, left_out, utc_now
 from votron._util.types import Array, Estimator, Params, Rows, RowsLike
@@ -39,7 +39,6 @@ from votron.cli.reading import (
     missing_by_column,
     read_batches,
     read_labelled,
-    with_weights,
 )
 from votron.data.formats import KNOWN_SETS
 from votron.data.options import KEPT, RECORDED, STRATEGIES, ReadOptions
@@ -66,12 +65,10 @@ class SavedModel:
 
     @property
     def estimator(self) -> Estimator:
-        """The classifier itself."""
         return classifier_of(self.model)
 
     @property
     def classes(self) -> Array:
-        """Its classes."""
         return plain_labels(self.estimator.classes_)
 
     def part(self, name: str) -> Params:
@@ -99,7 +96,6 @@ class SavedModel:
         return {"n_features": int(self.model.n_features_in_)} if self.columns is None else {"columns": self.columns}
 
     def with_estimator(self, other: Estimator) -> SavedModel:
-        """Return the same with another classifier after the encoder."""
         if not hasattr(self.model, "steps"):
             return replace(self, model=other)
         return replace(self, model=type(self.model)([*self.model.steps[:-1], ("model", other)]))
@@ -107,8 +103,6 @@ class SavedModel:
     def prepared(self, X: RowsLike) -> RowsLike:
         """Return rows as the model takes them: tables, or numbers where it knows no names."""
         if self.columns is None and hasattr(X, "columns"):
-            for name in columns_of_words(X):
-                raise DataError(f"{self.path!r} was trained on numbers without names. The column {name!r} holds texts.")
             return X.to_numpy()
         if self.columns is not None and not hasattr(X, "columns"):
             named = first_of(list(map(repr, self.columns)), 5)
@@ -186,8 +180,9 @@ class SavedModel:
             options["part"] = before["part"]
         weights = self.part("sample_weight").get("column")
         weights = weights if isinstance(weights, str) else None
-        options = options if weights is None else with_weights(options, weights)
-        rows = labelled_rows(*read_labelled(data.path, options), weights)
+        if "columns" in options and weights is not None:
+            options["columns"] = {**options["columns"], weights: "number"}
+        rows = labelled_rows(read_labelled(data.path, options), weights)
         if self.split is None:
             return rows, None
         kept, held = hold_out(rows.y, *self.split)
@@ -232,7 +227,7 @@ def examples_to_evaluate(
     _, held = saved.training_data(data, **more)
     assert held is not None
     out.note(*held.examples.notes)
-    yield held.examples.take(held.places)
+    yield held.examples
 
 
 # -- model files ------------------------------------------------------------------------------------------------------
@@ -269,7 +264,6 @@ def scores_of(saved: SavedModel, method: str, rows: Rows | None) -> dict[tuple[s
 
 
 def check_probabilities(saved: SavedModel, option: str) -> None:
-    """Refuse a model that has no probabilities."""
     if not hasattr(saved.estimator, "predict_proba"):
         raise VotronError(f"{option} needs a model with probabilities, such as --estimator voted or averaged train.")
 
@@ -290,7 +284,7 @@ def save_model(model: Estimator, output: str, provenance: Params, certificate: C
     return os.path.getsize(output)
 
 
-def provenance_of(data: DataArgument, examples: Examples, rows: int, command: str) -> Params:
+def provenance_of(data: DataArgument, examples: Examples, rows: int, command: str, weights: str | None) -> Params:
     """Return how a model was made: the command, when, with which versions, from which data, and how they were read."""
     read = {name: getattr(examples, name, None) for name in KEPT} | data.options  # as it was found to be
     if data.reading.get("missing") in STRATEGIES:
@@ -308,4 +302,5 @@ def provenance_of(data: DataArgument, examples: Examples, rows: int, command: st
         "data": {"name": data.name, "format": examples.format, "rows": rows}
         | ({} if digest is None else {"sha256": digest}),
         "label": examples.label,
+        **({} if weights is None else {"sample_weight": {"column": weights}}),
     }

@@ -9,17 +9,17 @@ import click
 from votron.cli.command import (
     NONE,
     Decorator,
-    Figure,
-    HeightWidth,
-    Number,
-    Score,
-    Size,
-    Values,
+    NewFile,
     argument,
     flag,
     grouped,
+    height_and_width,
+    number,
     option,
+    score_name,
+    size,
     switch,
+    values,
 )
 from votron.estimators import ESTIMATORS
 
@@ -28,7 +28,7 @@ FILE = click.Path(allow_dash=True)
 COUNT = click.IntRange(min=1)
 SEED = click.IntRange(0, 2**32 - 1)
 FRACTION = click.FloatRange(0, 1, min_open=True, max_open=True)
-FIGURE = Figure()
+FIGURE = NewFile(".svg", ".png", ".pdf")
 SECONDS = click.FloatRange(min=0, min_open=True)
 DATA = (
     "Data file (CSV, TSV, JSON, JSON Lines, Parquet, Arrow, svmlight, IDX, .npy or .npz), folder of images, or one of "
@@ -57,13 +57,8 @@ rule = grouped(
     option("--rule", "NAME", "Rule of a voted model: vote, average, last, random, pocket or holdout.", into="rules"),
     flag("--normalize-vectors", "With --rule: divide each vector by its length first.", into="rules"),
 )
-score = option(
-    "--score",
-    "NAME",
-    "Score: accuracy, balanced_accuracy, f1, auc or log_loss (default: accuracy).",
-    Score(),
-    default="accuracy",
-)
+_SCORE = "Score: accuracy, balanced_accuracy, f1, auc or log_loss (default: accuracy)."
+score = option("--score", "NAME", _SCORE, score_name, default="accuracy")
 figure = partial(option, "--figure", "FILE", type=FIGURE)
 
 
@@ -81,7 +76,7 @@ _how = (
     _read("--na-values", "TEXT", "Missing-value marker beside empty, NA, NaN, null and ?; repeatable.", multiple=True),
     _is("--only-na-values", "Only empty fields and --na-values mark missing values."),
     _is("--zero-based", "svmlight: features are numbered from 0."),
-    _read("--max-expanded max_bytes", "SIZE", "Most that compressed input expands to (default: 4GiB).", Size()),
+    _read("--max-expanded max_bytes", "SIZE", "Most that compressed input expands to (default: 4GiB).", size),
     _read("--part", "NAME", "Part of digits, mnist or fashion (default: train).", click.Choice(["train", "test"])),
     _read("--encoding", "NAME", "Encoding of text files, such as latin-1 (default: utf-8)."),
     switch("header", "Whether the first line of CSV names the columns.", group="Reading data", into="reading"),
@@ -89,7 +84,7 @@ _how = (
     _read("--quote", "C", "Character around CSV fields; '' for none (default: detected)."),
     _read("--decimal", "C", "Decimal mark of CSV, . or , (default: as each column shows)."),
     _is("--rgb", "Read images in colour instead of grey."),
-    _read("--resize", "HxW", "Resize images to this height and width.", HeightWidth()),
+    _read("--resize", "HxW", "Resize images to this height and width.", height_and_width),
 )
 
 
@@ -136,39 +131,31 @@ tables = grouped(
 
 _param = partial(option, group="Estimator", into="params")
 _switch = partial(switch, group="Estimator", into="params")
-_NUMBER = Number()
+_NUMBER = number()
 
-_WEIGHTS = Number("balanced", NONE, by_label=True)
+_WEIGHTS = number("balanced", NONE, by_label=True)
 class_weight = _param("--class-weight", "balanced|LABEL=X,...", "Weights of classes, such as yes=5,no=1.", _WEIGHTS)
 n_jobs = _param("--n-jobs", "N", "Threads (default: all processors).", click.INT)
+_CLASSIFIER = "Classifier to train: voted, averaged, adatron, winnow or naive-bayes (default: voted)."
+_KERNEL = (
+    "rbf: exp(-gamma |x - z|²) + coef0; poly: (gamma x·z + coef0)^degree; linear: x·z; conjunction: 2^(ones in common) "
+    "(voted, default rbf; adatron, default poly)."
+)
+_RULE = (
+    "How the vectors of voted predict: vote, average, last, random, pocket, holdout, or auto, the best of vote, "
+    "average and last on held-out rows (default: vote)."
+)
 parameters = grouped(
-    option(
-        "--estimator",
-        "NAME",
-        "Classifier to train: voted, averaged, adatron, winnow or naive-bayes (default: voted).",
-        click.Choice(list(ESTIMATORS)),
-        default="voted",
-        group="Estimator",
-    ),
-    _param(
-        "--kernel",
-        "NAME",
-        "rbf: exp(-gamma |x - z|²) + coef0; poly: (gamma x·z + coef0)^degree; linear: x·z; conjunction: 2^(ones in "
-        "common); or one from another package (voted, default rbf; adatron, default poly).",
-    ),
+    option("--estimator", "NAME", _CLASSIFIER, click.Choice(list(ESTIMATORS)), default="voted", group="Estimator"),
+    _param("--kernel", "NAME", _KERNEL),
     _param("--degree", "N", "Degree of the polynomial kernel (default: 3).", click.INT),
-    _param("--gamma", "X|scale|auto", "Factor in the kernels poly and rbf (default: scale).", Number("scale", "auto")),
+    _param("--gamma", "X|scale|auto", "Factor in the kernels poly and rbf (default: scale).", number("scale", "auto")),
     _param("--coef0", "X", "Constant of the kernels poly and rbf (default: 1).", _NUMBER),
     _switch("normalize-kernel", "Use K(x, z) / √(K(x, x) K(z, z)) (default: off)."),
-    _param("--epochs", "X", "Passes over the data, or a fraction of one (default: 10).", Number(NONE)),
-    _param("--margin", "X|LABEL=X,...", "τ: update where y · score ≤ τ K(x, x) (default: 0.5).", Number(by_label=True)),
+    _param("--epochs", "X", "Passes over the data, or a fraction of one (default: 10).", number(NONE)),
+    _param("--margin", "X|LABEL=X,...", "τ: update where y · score ≤ τ K(x, x) (default: 0.5).", number(by_label=True)),
     class_weight,
-    _param(
-        "--rule",
-        "NAME",
-        "How the vectors of voted predict: vote, average, last, random, pocket, holdout, or auto: the best of vote, "
-        "average and last on held-out rows (default: vote).",
-    ),
+    _param("--rule", "NAME", _RULE),
     _switch("normalize-vectors", "Divide each vector by its length before it predicts (voted; default: off)."),
     _switch("shuffle", "Shuffle the rows once, before the first pass (default: on)."),
     _switch("early-stopping", "voted, averaged: stop when held-out rows no longer improve (default: off)."),
@@ -179,16 +166,16 @@ parameters = grouped(
     _switch("average", "averaged: predict by the mean of all vectors (default: on)."),
     _switch("fit-intercept", "averaged: add a constant feature (default: on)."),
     _param("--multiclass", "joint|ovr", "averaged: classes together, or each against the rest (default: joint)."),
-    _param("--C C", "X", "adatron: upper limit of the coefficients, for data that are not separable.", Number(NONE)),
+    _param("--C C", "X", "adatron: upper limit of the coefficients, for data that are not separable.", number(NONE)),
     _param("--tol", "X", "adatron: relative tolerance (default: 0.001).", _NUMBER),
     _param("--max-sweeps", "N", "adatron: most passes (default: 100000).", click.INT),
     _param("--promotion", "X", "winnow: factor of promotions, above 1 (default: 2).", _NUMBER),
-    _param("--threshold", "X", "winnow: sum of weights that predicts the positive class.", Number(NONE)),
+    _param("--threshold", "X", "winnow: sum of weights that predicts the positive class.", number(NONE)),
     _param("--demotion", "divide|eliminate", "winnow: what false positives do to weights (default: divide)."),
     _switch("complement", "winnow: add the negation of each feature (default: off)."),
-    _param("--binarize", "X", "winnow, naive-bayes: take values above X for 1, others for 0.", Number(NONE)),
+    _param("--binarize", "X", "winnow, naive-bayes: take values above X for 1, others for 0.", number(NONE)),
     _param("--alpha", "X", "naive-bayes: additive smoothing (default: 1).", _NUMBER),
     _switch("force-alpha", "naive-bayes: use an alpha below 1e-10 as it is."),
     _switch("fit-prior", "naive-bayes: learn how frequent classes are."),
-    _param("--class-prior", "P,P,...", "naive-bayes: probabilities of the classes, in order.", Values(click.FLOAT)),
+    _param("--class-prior", "P,P,...", "naive-bayes: probabilities of the classes, in order.", values(float)),
 )

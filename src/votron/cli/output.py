@@ -13,7 +13,7 @@ import textwrap
 import unicodedata
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO
@@ -44,20 +44,16 @@ class Output:
                 print(wrapped(text), file=sys.stderr, flush=True)
 
     def show(self, document: object, text: str) -> None:
-        """Print the result, as JSON where that was asked for."""
         print(as_json(document, indent=2) if self.json else text)
 
 
 def printable(text: str, keep: str = "\n") -> str:
     r"""Return a text that a terminal shows and does not obey: names in files from strangers may hold anything."""
-    return _escape(text, keep, lambda one: one.encode("unicode_escape").decode("ascii"))
 
-
-def _escape(text: str, keep: str, escaped: Callable[[str], str]) -> str:
     def shown(match: re.Match[str]) -> str:
         one = match[0]
         harmless = one.isprintable() or unicodedata.category(one) == "Zs"  # spaces that are not broken, or wide
-        return one if harmless or one in keep else escaped(one)
+        return one if harmless or one in keep else one.encode("unicode_escape").decode("ascii")
 
     return text if text.isprintable() else _NOT_ASCII.sub(shown, text)
 
@@ -68,7 +64,6 @@ def width() -> int:
 
 
 def bold(text: str) -> str:
-    """Return a heading."""
     from votron._util.text_tables import wants_colour
 
     return f"\x1b[1m{printable(text)}\x1b[0m" if wants_colour(sys.stdout) else printable(text)
@@ -96,8 +91,21 @@ def pairs(found: Mapping[str, str], indent: int = 0) -> str:
     return "\n".join(lines)
 
 
+def in_words(value: object) -> str:
+    if value is None or isinstance(value, bool):
+        return "none" if value is None else "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}" if abs(value) < 10**9 else str(value)
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, list | tuple):
+        return ", ".join(map(in_words, value))
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {in_words(item)}" for name, item in value.items())
+    return str(value)
+
+
 def wrapped(text: str) -> str:
-    """Return a sentence within the width of the terminal."""
     return _fill(printable(text), width())
 
 
@@ -105,7 +113,6 @@ def wrapped(text: str) -> str:
 
 
 def plain(value: object) -> object:
-    """Return a value as JSON takes it."""
     if isinstance(value, dict):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
@@ -118,9 +125,8 @@ def plain(value: object) -> object:
 
 
 def as_json(document: object, indent: int | None = None) -> str:
-    r"""Return JSON that can be shown on a terminal: what it would obey is escaped."""
-    text = json.dumps(plain(document), indent=indent, ensure_ascii=False)
-    return _escape(text, "\n", lambda one: json.dumps(one)[1:-1])
+    """Return JSON in ASCII, of which a terminal obeys nothing."""
+    return json.dumps(plain(document), indent=indent)
 
 
 # -- files ------------------------------------------------------------------------------------------------------------
@@ -153,12 +159,6 @@ def write_figure(draw: Callable[[], object], path: str) -> None:
         pyplot().close(figure)
     with writing(path) as file:
         file.write(content)
-
-
-def discard_stdout() -> None:
-    """Send the rest of the output nowhere, so that the interpreter does not fail on it when it ends."""
-    with suppress(OSError, ValueError):  # standard output may be no file
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @contextmanager

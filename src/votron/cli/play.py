@@ -78,8 +78,8 @@ def _pieces(path: str | None, test: str | None) -> list[Any]:
     test = test or (trained_on if trained_on in KNOWN_SETS else None)
     if test is not None:
         data = DataArgument(test, reading={"part": "test"} if test in KNOWN_SETS else {})
-        examples, y = read_labelled(test, saved.reading(data))
-        X = saved.features(examples.X)
+        examples = read_labelled(test, saved.reading(data))
+        X, y = saved.features(examples.X), examples.y
     try:
         return pieces(saved.estimator, base_name(path), X, y, raw=saved.estimator is saved.model)
     except VotronError as error:

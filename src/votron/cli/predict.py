@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import click
 import numpy as np
 
-from votron._util.frames import empty_cells
+from votron._util.frames import missing_in
 from votron._util.text import counted, left_out
 from votron._util.text_tables import as_csv
 from votron._util.types import Array, Params, Rows, RowsLike
@@ -99,8 +99,7 @@ def predict(
 
 
 def _incomplete(X: RowsLike) -> Array:
-    """Tell which rows of a table lack a value."""
-    return np.asarray(np.any([empty_cells(X[name]) for name in X.columns], axis=0))
+    return np.asarray(np.any([missing_in(X[name]) for name in X.columns], axis=0))
 
 
 def _predicted(saved: SavedModel, X: RowsLike, gone: Array, threshold: float | None, methods: Sequence[str]) -> Columns:
@@ -116,7 +115,6 @@ def _predicted(saved: SavedModel, X: RowsLike, gone: Array, threshold: float | N
 
 
 def _labels(saved: SavedModel, rows: Rows, threshold: float | None) -> Array:
-    """Return labels, of two classes the second where its probability reaches a threshold."""
     if threshold is None:
         return np.asarray(saved.estimator.predict(rows))
     second = np.asarray(saved.estimator.predict_proba(rows))[:, 1] >= threshold

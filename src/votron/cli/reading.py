@@ -16,12 +16,12 @@ from votron._util.text import did_you_mean, left_out, percent
 from votron._util.types import Array, Estimator, Floats, Index, Label, Params, RowsLike
 from votron.data.examples import convert_labels
 from votron.data.options import STRATEGIES
-from votron.errors import DataError, VotronError
+from votron.errors import DataError
 
 if TYPE_CHECKING:
     from votron.cli.output import Output
     from votron.data import Examples
-    from votron.data.reading import ExampleBatches
+    from votron.data.files import ExampleBatches
 
 _BATCH_BYTES = 4 << 20
 """A batch of rows to label: short rows take a hundred times their bytes until their labels are written."""
@@ -42,12 +42,7 @@ class DataArgument:
 
     @property
     def name(self) -> str:
-        """What to call it, without the folder."""
         return base_name(self.path)
-
-    def at(self, path: str) -> DataArgument:
-        """Return the same options for other data."""
-        return replace(self, path=path)
 
     @property
     def options(self) -> Params:
@@ -59,10 +54,8 @@ class DataArgument:
             found["missing"] = "keep"
         if found.get("delimiter") == "tab":
             found["delimiter"] = "\t"
-        texts = [name for option in ("discrete", "text") for name in self.table.get(option, ())]
-        if texts:
-            found |= {"as_text": tuple(texts), "optional": "as_text"}  # `check_table` names what was typed
-        return found | ({} if self.label is None else {"label": self.label})
+        texts = (*self.table.get("discrete", ()), *self.table.get("text", ()))
+        return found | ({"as_text": texts} if texts else {}) | ({} if self.label is None else {"label": self.label})
 
     def encoding(self, label: str | None) -> Params:
         """Return how columns become features: None is what suits the classifier."""
@@ -76,51 +69,37 @@ class DataArgument:
 
     def encoder(self, estimator: Estimator, X: RowsLike, label: str | None) -> Estimator:
         """Return what turns rows into vectors for an estimator, not fitted; None where nothing needs to."""
-        from votron.estimators.pipelines import encoder_for
-
-        self.check_table(X)
-        return encoder_for(X, estimator, **self.encoding(label))
-
-    def check_table(self, X: RowsLike) -> None:
-        """Refuse options for columns of tables, where there are none."""
         from scipy.sparse import issparse
 
-        if hasattr(X, "columns"):
-            return
-        for option in ("discrete", "probabilities", "text", "text_features", "dates"):
-            if option in self.table:
-                name = option.replace("_", "-")
-                raise click.UsageError(f"--{name} is for columns of tables. The data are numbers without names.")
+        from votron.estimators import encoder_for
+
         numeric = self.table.get("numeric", "keep")
         if issparse(X) and numeric not in ("keep", "maxabs"):
             raise click.UsageError(f"--numeric must be keep or maxabs for sparse data. Got {numeric!r} instead.")
+        return encoder_for(X, estimator, **self.encoding(label))
 
 
 def base_name(path: str) -> str:
-    """Return what to call data, without the folder."""
     return "standard input" if path == "-" else Path(path).name or path
 
 
 def file_digest(path: str) -> str | None:
-    """Return the SHA-256 of a file; None for what is not a file."""
     if not os.path.isfile(path):
         return None
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def read_labelled(path: str, options: Params) -> tuple[Examples, Array]:
-    """Return the examples of a file, and their labels."""
+def read_labelled(path: str, options: Params) -> Examples:
     from votron.data import read_examples
 
     examples = read_examples(path, **options)
     if examples.y is None:
         raise DataError(f"{base_name(path)} has no labels: say where they are with --label.")
-    return examples, examples.y
+    return examples
 
 
 def read_batches(path: str, options: Params) -> ExampleBatches:
-    """Return the examples of a file in batches."""
     from votron.data import open_batches
 
     return open_batches(path, **{"batch_bytes": _BATCH_BYTES, **options})
@@ -128,9 +107,9 @@ def read_batches(path: str, options: Params) -> ExampleBatches:
 
 def missing_by_column(X: RowsLike) -> dict[str, int]:
     """Return how many rows lack each column that some lack."""
-    from votron._util.frames import empty_cells
+    from votron._util.frames import missing_in
 
-    counts = {name: int(np.count_nonzero(empty_cells(X[name]))) for name in getattr(X, "columns", ())}
+    counts = {name: int(np.count_nonzero(missing_in(X[name]))) for name in getattr(X, "columns", ())}
     return {name: n for name, n in counts.items() if n}
 
 
@@ -138,80 +117,53 @@ def missing_by_column(X: RowsLike) -> dict[str, int]:
 
 
 def weights_of(data: Examples, column: str) -> Floats:
-    """Return the weights of rows in a column of a table, which must be numbers of 0 or more."""
+    """Return the numbers in a column of a table."""
     source = base_name(data.source)
     if column not in (data.columns or ()):
         meant = did_you_mean(column, data.columns or ())
         raise click.UsageError(f"--sample-weight: {source} has no column {column!r}.{meant}")
     try:
-        weights = np.array(data.X[column].to_numpy(), dtype=np.float64)
+        return np.array(data.X[column].to_numpy(), dtype=np.float64)
     except (TypeError, ValueError):
         raise DataError(f"{source}, column {column!r}: weights must be numbers.") from None
-    wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
-    if len(wrong):
-        raise DataError(
-            f"{source}, {data.place(int(wrong[0]))}: the weight in column {column!r} must be a number of 0 or more. "
-            f"Got {weights[wrong[0]]:g} instead."
-        )
-    return weights
-
-
-def with_weights(options: Params, column: str) -> Params:
-    """Return options of reading for a model, with a column of weights beside its own."""
-    if "columns" not in options:
-        raise click.UsageError("--sample-weight is for columns of tables. The model takes numbers without names.")
-    return {**options, "columns": {**options["columns"], column: "number"}}
 
 
 @dataclass(frozen=True)
 class FileRows:
-    """Labelled rows: those of weight 0 are left out."""
+    """Labelled rows of a file, with their weights and names if they have any."""
 
     examples: Examples
-    """All that was read."""
-    X: RowsLike
-    y: Array
-    places: Index
-    """The positions of the rows among the examples."""
     weights: Floats | None = None
     names: Array | None = None
 
     @property
-    def numbers(self) -> Index:
-        """The row of the file, from 1, of each."""
-        return self.examples.row_numbers[self.places]
+    def X(self) -> RowsLike:
+        return self.examples.X
+
+    @property
+    def y(self) -> Array:
+        return np.asarray(self.examples.y)
 
     def take(self, rows: Index) -> FileRows:
-        """Return some of the rows."""
         weights, names = (None if each is None else each[rows] for each in (self.weights, self.names))
-        return replace(self, X=self.X[rows], y=self.y[rows], places=self.places[rows], weights=weights, names=names)
+        return FileRows(self.examples.take(rows), weights, names)
 
 
-def labelled_rows(examples: Examples, y: Array, weights: str | None) -> FileRows:
-    """Return the rows of examples, with the weights in a column, which is not a feature, if one is named."""
-    places = np.arange(examples.n_rows)
+def labelled_rows(examples: Examples, weights: str | None) -> FileRows:
+    """Return the rows of examples; those of weight 0 are left out, and the column of weights is not a feature."""
     if weights is None:
-        return FileRows(examples, examples.X, y, places)
+        return FileRows(examples)
     found = weights_of(examples, weights)
-    return FileRows(examples, examples.X.drop(weights), y, places, found).take(np.flatnonzero(found))
+    return FileRows(replace(examples, X=examples.X.drop(weights)), found).take(np.flatnonzero(found))
 
 
 def rows_to_train_on(data: DataArgument, weights: str | None, out: Output) -> FileRows:
     """Read labelled rows, and check them."""
-    examples, y = read_labelled(data.path, data.options)
+    examples = read_labelled(data.path, data.options)
     if examples.columns is not None:
-        refuse_quantity(y, examples.label)
-    rows = labelled_rows(examples, y, weights)
-    refuse_no_rows(len(rows.y), weights)
-    data.check_table(rows.X)
+        refuse_quantity(np.asarray(examples.y), examples.label)
     out.note(*examples.notes)
-    return rows
-
-
-def refuse_no_rows(n: int, weights: str | None) -> None:
-    """Refuse weights that are all 0."""
-    if not n and weights is not None:
-        raise DataError(f"The weights in column {weights!r} must not all be zero: no row is left to train on.")
+    return labelled_rows(examples, weights)
 
 
 def refuse_quantity(y: Array, label: str | None) -> None:
@@ -232,9 +184,7 @@ def hold_out(y: Array, fraction: float, seed: int) -> tuple[Index, Index]:
     """Return the rows to train on and those to test with, with the same share of each class if it has enough rows."""
     from votron.estimators import held_out_split
 
-    n_test = int(np.ceil(fraction * len(y)))
-    if n_test >= len(y):
-        raise VotronError(f"--test {fraction:g} leaves no rows to train on, of {len(y)}.")
+    n_test = min(int(np.ceil(fraction * len(y))), len(y) - 1)
     return held_out_split(y, n_test, seed, every_class_trained=False)
 
 
@@ -285,7 +235,6 @@ def by_label(params: Params, y: Array) -> Params:
 
 
 def behind_encoder(encoder: Estimator, estimator: Estimator) -> Estimator:
-    """Return the classifier, after an encoder if there is one."""
     from votron.estimators import ClassifierPipeline
 
     return estimator if encoder is None else ClassifierPipeline([("encoder", encoder), ("model", estimator)])

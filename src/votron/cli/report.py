@@ -53,8 +53,6 @@ def report(
     from votron.report.findings import Findings, Origin
     from votron.report.page import html, summary
 
-    if output == "-" and out.json:
-        raise click.UsageError("--json and -o - both want standard output.")
     found, manifest = Findings(saved.model, confidence), saved.manifest
     assert manifest is not None
     with Progress(None, out.live, label="Predicting", erase=True) as progress:
@@ -62,6 +60,10 @@ def report(
             found.add(replace(batch, X=saved.prepared(batch.X)))
             progress.update(found.counts.n, f"{found.counts.n:,} rows")
     digest, trained_on = file_digest(data.path), saved.is_training_data(data)
+    notes = ["The rows are those that were held out, and not used for training."] if held_out else []
+    if trained_on and not held_out:
+        some = "these rows" if saved.split is None else f"{100 * (1 - saved.split[0]):.3g} % of these rows"
+        notes = [f"The model was trained on {some}: on new rows it errs more often than here."]
     name, size = base_name(saved.path), rounded_bytes(manifest.n_bytes)
     origin = Origin(
         title or f"{name} on {data.name}",
@@ -75,23 +77,15 @@ def report(
             "Model": f"{name}, SHA-256 {manifest.sha256}",
             "Data": data.name if digest is None else f"{data.name}, SHA-256 {digest}",
         },
-        notes=_notes(saved, trained_on, held_out),
+        notes=tuple(notes),
         trained_on=trained_on and not held_out,
     )
     content = html(found, origin).encode("utf-8")
     with writing(output) as file:
         file.write(content)
-    counts, size = found.counts, rounded_bytes(len(content))
+    counts = found.counts
+    numbers = {"error": counts.error, "wrong": counts.wrong, "rows": counts.n}
     if out.json:
-        numbers = {"error": counts.error, "wrong": counts.wrong, "rows": counts.n}
         out.show({"file": output, "bytes": len(content), **numbers, "interval": counts.interval(confidence)}, "")
     elif output != "-":
-        out.note(f"{output}, {size}: {summary(found, origin)}")
-
-
-def _notes(saved: SavedModel, trained_on: bool, held_out: bool) -> tuple[str, ...]:
-    """Return what readers should know: whether the model was trained on these rows."""
-    if held_out:
-        return ("The rows are those that were held out, and not used for training.",)
-    some = "these rows" if saved.split is None else f"{100 * (1 - saved.split[0]):.3g} % of these rows"
-    return (f"The model was trained on {some}: on new rows it errs more often than here.",) if trained_on else ()
+        out.note(f"{output}, {rounded_bytes(len(content))}: {summary(found, origin)}")

@@ -28,13 +28,7 @@ from votron.papers import WHAT, Settings, parse_degrees
 @click.argument("what", metavar="[WHAT]...", nargs=-1, type=click.Choice(["all", *WHAT]))
 @option("--data", "DATA", "digits, mnist, fashion or a folder of IDX files (default: digits).", default="digits")
 @option("--permutations", "N", "Runs per degree, averaged (default: 10).", options.COUNT, default=10)
-@option(
-    "--epochs",
-    "T",
-    "Passes over the data; degree 1 stops at 10 (default: 30).",
-    click.FloatRange(0, 1000, min_open=True),
-    default=30.0,
-)
+@option("--epochs", "T", "Passes over the data; degree 1 stops at 10 (default: 30).", options.SECONDS, default=30.0)
 @option("--degrees", "D", "Degrees of (1 + x.z)^d, such as 4 or 2,4-5 (default: 1-6).", default="1-6")
 @option("--out folder", "DIR", "Folder for report and runs (default: reports/DATA).", click.Path(file_okay=False))
 @option("--jobs", "N", "Runs at a time (default: as processors and memory allow).", options.COUNT)

@@ -1,25 +1,47 @@
-"""The arguments of `votron train`, and the outcome of training in memory, batch by batch or on a cluster."""
+"""Training as `votron train` does it: its arguments, its outcome, and what is measured."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import click
+import numpy as np
 
-from votron._util.pipelines import classifier_of
-from votron._util.types import Estimator, Params
+from votron._util.frames import plain_labels
+from votron._util.pipelines import classifier_of, rows_for_classifier
+from votron._util.text import did_you_mean, left_out, percent
+from votron._util.types import Array, Estimator, Params, RowsLike
+from votron.cli.models import SavedModel, labelled_batches
 from votron.cli.output import Output
-from votron.cli.reading import DataArgument, FileRows
+from votron.cli.reading import (
+    DataArgument,
+    FileRows,
+    base_name,
+    behind_encoder,
+    by_label,
+    hold_out,
+    missing_by_column,
+    remarks_on,
+    rows_to_train_on,
+)
+from votron.data.options import STRATEGIES
+from votron.errors import VotronError
+from votron.evaluate.evaluation import Confusion
 
 if TYPE_CHECKING:
     from votron.data import Examples
+    from votron.plots.training import RulesOverTime
+    from votron.theory import Certificate
+
+_LONG, _SAMPLE = 5.0, 2000
+"""Seconds of training from which a linear model is looked at beside, and rows for that look."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """The arguments of `votron train`."""
-
     command: str
     data: DataArgument
     output: str
@@ -41,7 +63,6 @@ class Job:
 
     @property
     def share(self) -> float | None:
-        """The share of the rows to hold out, if --test is one."""
         try:
             share = float(self.test or "")
         except ValueError:
@@ -58,20 +79,19 @@ class Trained:
     model: Estimator
     examples: Examples
     """The examples, or the last batch of them: their format and label."""
-    n_read: int
     n_rows: int
     seconds: float
     rows: FileRows | None = None
     """The rows that were trained on, where they are in memory."""
     held: FileRows | None = None
     provenance: Params = field(default_factory=dict)
+    error: Params = field(default_factory=dict)
     remarks: dict[str, str] = field(default_factory=dict)
     tuning: Params = field(default_factory=dict)
     """What --tune found, with the table of the settings."""
 
     @property
     def estimator(self) -> Estimator:
-        """The classifier itself."""
         return classifier_of(self.model)
 
 
@@ -88,10 +108,10 @@ def estimator_of(name: str, params: Params) -> Estimator:
         raise click.UsageError(f"{option} is for --estimator {' and '.join(owners)}, and not for {name}.")
     estimator = ESTIMATORS[name](**{each: value for each, value in params.items() if each in known})
     estimator._validate_params()
-    kernel = kernel_class(getattr(estimator, "kernel", None))
+    kernel: Any = kernel_class(getattr(estimator, "kernel", None))
     for each in params if kernel is not None else ():
         readers = [other for other, found in KERNELS.items() if each in found.parameters()]
-        if kernel is not None and readers and kernel.name not in readers:
+        if readers and kernel.name not in readers:
             raise click.UsageError(f"--{each} is not for --kernel {kernel.name}: add --kernel {' or '.join(readers)}.")
     return estimator
 
@@ -104,3 +124,136 @@ def fit(model: Estimator, rows: FileRows) -> None:
     except KeyboardInterrupt:
         if getattr(classifier_of(model), "stopped_", "") != "interrupted":
             raise
+
+
+def train_in_memory(job: Job, estimator: Estimator, seed: int) -> Trained:
+    """Read everything, hold out, train."""
+    out, held = job.out, None
+    rows = _named(job, estimator, rows_to_train_on(job.data, job.sample_weight, out))
+    weighed = job.sample_weight is not None or job.params.get("class_weight") is not None
+    out.note(*remarks_on(rows, weighed=weighed))
+    labelled = by_label(job.params, rows.y)
+    if job.share is not None:
+        rows, held = map(rows.take, hold_out(rows.y, job.share, seed))
+    encoder = job.data.encoder(estimator, rows.X, rows.examples.label)
+    if job.tune is not None:
+        from votron.cli.tune import tuned
+
+        trained = tuned(job, job.params | labelled, seed, rows, encoder)
+    else:
+        start, live = time.monotonic(), out.live and "verbose" in estimator.get_params()
+        model = behind_encoder(encoder, estimator.set_params(**labelled, **({"verbose": 1} if live else {})))
+        fit(model, rows)
+        if live:
+            estimator.set_params(verbose=0)  # whoever opens the file has another terminal
+        seconds = time.monotonic() - start
+        trained = Trained(model, rows.examples, len(rows.y), seconds, rows)
+        if not out.quiet and job.sample_weight is None:
+            out.note(*faster_linear(model, rows, seconds, seed))
+    trained.held = held
+    if rows.examples.dropped:
+        trained.remarks["left out"] = left_out(rows.examples.dropped, rows.examples.unlabelled)
+    if encoder is not None:
+        out.note(*getattr(trained.model.steps[0][1], "remarks_", ()))
+    if hasattr(trained.estimator, "name_rows"):
+        numbers = rows.examples.row_numbers
+        if rows.names is not None:
+            trained.estimator.name_rows(rows.names.tolist())
+        elif (numbers != np.arange(1, len(numbers) + 1)).any():
+            trained.estimator.name_rows([f"row {number}" for number in numbers])  # as in the file
+    if job.data.reading.get("missing") in STRATEGIES:
+        trained.provenance["missing"] = missing_by_column(rows.X)
+    return trained
+
+
+def _named(job: Job, estimator: Estimator, rows: FileRows) -> FileRows:
+    """Return the rows with the names that --keep-names asks for, and without the column that has them."""
+    asked, data = job.keep_names, rows.examples
+    if asked is None:
+        return rows
+    if not hasattr(estimator, "name_rows"):
+        raise click.UsageError("--keep-names is for models that keep training rows: voted and adatron.")
+    if not asked:
+        return rows if data.files is None else replace(rows, names=np.array(data.files))
+    if asked not in (data.columns or []) or len(data.columns or []) == 1:
+        meant = did_you_mean(asked, data.columns or [])
+        raise click.UsageError(f"--keep-names must be one column of several in a table. Got {asked!r} instead.{meant}")
+    names = np.array(rows.X[asked].to_list(), dtype=object)
+    return replace(rows, examples=replace(data, X=rows.X.drop(asked)), names=names)
+
+
+def faster_linear(model: Estimator, rows: FileRows, seconds: float, seed: int) -> list[str]:
+    """Return a remark if a linear model errs as rarely on held-out rows of a sample, in a fraction of the time."""
+    from sklearn.base import clone
+
+    from votron.estimators import AveragedPerceptronClassifier, held_out_split
+
+    estimator, n = classifier_of(model), len(rows.y)
+    if seconds < _LONG or getattr(estimator, "kernel", "linear") == "linear":
+        return []
+    rows = rows.take(np.sort(np.random.RandomState(seed).permutation(n)[:_SAMPLE]))
+    if np.unique(rows.y, return_counts=True)[1].min() < 2:
+        return []
+    kept, held = map(rows.take, held_out_split(rows.y, len(rows.y) // 4, seed, every_class_trained=True))
+    errors = []
+    for each in (clone(estimator), AveragedPerceptronClassifier(random_state=seed)):
+        start = time.monotonic()
+        tried = type(model)([*clone(model).steps[:-1], ("model", each)]) if hasattr(model, "steps") else each
+        errors.append(float(np.mean(tried.fit(kept.X, kept.y).predict(held.X) != held.y)))
+        on_all = (time.monotonic() - start) * n / len(kept.y)
+    if errors[1] > errors[0] or 2 * on_all > seconds:
+        return []
+    return [
+        f"On {len(held.y):,} held-out rows of a sample, --estimator averaged errs as rarely "
+        f"({percent(errors[1])}, against {percent(errors[0])}), and trains much faster."
+    ]
+
+
+# -- what is measured ---
+
+
+def measure(job: Job, trained: Trained, seed: int, curve: RulesOverTime | None) -> None:
+    """Measure the error on test data, or else on the rows trained on; the model file keeps the first."""
+    if job.test is not None and job.share is None:
+        saved = SavedModel(job.output, trained.model, trained.provenance)
+        how = saved.reading(replace(job.data, path=job.test), beside=True)
+        about: Params = {"name": base_name(job.test)}
+        batches: Iterable[tuple[RowsLike, Array]] = (
+            (batch.X, np.asarray(batch.y)) for batch in labelled_batches(job.test, how, job.out)
+        )
+    elif (rows := trained.held or trained.rows) is not None:
+        batches, about = [(rows.X, rows.y)], {"fraction": job.share, "seed": seed}
+    else:
+        return
+    counts = Confusion()
+    for X, y in batches:
+        counts.add(y, np.asarray(trained.model.predict(X)))
+        if curve is not None:
+            curve.add(rows_for_classifier(trained.model, X), y)
+    means = counts.means(counts.labels(plain_labels(trained.estimator.classes_)))
+    error = trained.error = {
+        "on": "training" if job.test is None else "test",
+        "wrong": counts.wrong,
+        "rows": counts.n,
+        "error": counts.error,
+        "interval": list(counts.interval()),
+        "majority": counts.majority,
+        "balanced_accuracy": means["balanced_accuracy"],
+        "rarest": counts.rarest,
+    }
+    if job.test is not None:
+        trained.provenance["test"] = about | {name: error[name] for name in ("wrong", "rows", "error", "interval")}
+
+
+def certificate_of(trained: Trained) -> Certificate | None:
+    """Return the certificate; without one, the model is saved all the same."""
+    from votron.theory import certify
+
+    assert trained.rows is not None
+    try:  # the model's own vectors only: finding the maximal margin takes far longer than training
+        found = certify(trained.model, trained.rows.X, trained.rows.y, comparators=())
+    except VotronError as error:
+        trained.remarks["certificate"] = f"none: {error}"
+        return None
+    trained.remarks["certificate"] = found.summary
+    return found

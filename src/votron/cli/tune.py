@@ -15,7 +15,7 @@ from votron._util.pipelines import classifier_of
 from votron._util.text import counted, duration, percent, rounded_bytes, rows_used
 from votron._util.types import Estimator, Params
 from votron.cli import options
-from votron.cli.command import NONE, NewFile, Number, Values, command, option, switch
+from votron.cli.command import NONE, NewFile, command, number, option, switch, values
 from votron.cli.models import provenance_of, save_model
 from votron.cli.output import Output, printable, table, wrapped
 from votron.cli.reading import (
@@ -33,7 +33,7 @@ LISTS = {"kernel": "kernels", "degree": "degrees", "gamma": "gammas", "margin": 
 """Parameters of the classifier that the search has lists of, and what these are called."""
 _NOT_SEARCHED = (("rule", "auto"), ("rule", "holdout"))
 _MAX_ROWS, _SHOWN = 20_000, 15
-_NUMBERS = Values(Number("scale", "auto"))
+_NUMBERS = values(number("scale", "auto"))
 
 _list = partial(option, group="Values to try", into="lists")
 _same = partial(option, group="The same for all settings", into="params")
@@ -60,13 +60,13 @@ _same = partial(option, group="The same for all settings", into="params")
 @options.sample_weight("Column with weights of rows, which is not a feature.")
 @options.common
 @options.verbose
-@_list("--kernels", "NAME,...", "Kernels (default: rbf).", Values())
+@_list("--kernels", "NAME,...", "Kernels (default: rbf).", values())
 @_list("--gammas", "X,...", "Gammas (default: scale*0.25,scale,scale*4, and on).", _NUMBERS)
-@_list("--degrees", "N,...", "Degrees of poly, such as 2,4-5 (default: 1,2,3, and on).", Values(click.INT))
+@_list("--degrees", "N,...", "Degrees of poly, such as 2,4-5 (default: 1,2,3, and on).", values(int))
 @_list("--margins", "X,...", "Margins (default: 0.5,2, and on).", _NUMBERS)
-@_list("--rules", "NAME,...", "Rules (default: vote,average).", Values())
+@_list("--rules", "NAME,...", "Rules (default: vote,average).", values())
 @_same("--epochs", "X", "Most passes (default: 32, and on to 128 and 512).", options.SECONDS)
-@_same("--coef0", "X", "Constant of the kernels (default: 1).", Number())
+@_same("--coef0", "X", "Constant of the kernels (default: 1).", number())
 @switch("normalize-kernel", "Normalise the kernel (default: off).", group="The same for all settings", into="params")
 @options.class_weight
 @options.n_jobs
@@ -106,9 +106,8 @@ def tune(
     fit(model, rows)
     seconds, facts, settings = time.monotonic() - start, _facts(search), _settings(search)
     if output is not None:
-        made = provenance_of(data, rows.examples, rows.examples.n_rows, command_line)
+        made = provenance_of(data, rows.examples, n, command_line, sample_weight)
         made |= {"tuned": facts, "missing": missing_by_column(rows.X)}
-        made |= {} if sample_weight is None else {"sample_weight": {"column": sample_weight}}
         size = save_model(_with_best(model), output, made)
     found = {
         "best": search.best_params_,
@@ -150,7 +149,7 @@ def tuned(job: Job, params: Params, seed: int, rows: FileRows, encoder: Estimato
     model = behind_encoder(encoder, search)
     fit(model, rows)
     seconds, facts = time.monotonic() - start, _facts(search)
-    trained = Trained(_with_best(model), rows.examples, rows.examples.n_rows, len(rows.y), seconds, rows)
+    trained = Trained(_with_best(model), rows.examples, len(rows.y), seconds, rows)
     trained.provenance["tuned"], trained.tuning = facts, facts | {"table": _settings(search)}
     score = f"{facts['scoring']} {percent(search.best_score_)}"
     best = _as_options(search.best_params_)
@@ -168,7 +167,6 @@ def _new_search(folds: int, seed: int, out: Output, **settings: Any) -> Estimato
 
 
 def _with_best(model: Estimator) -> Estimator:
-    """Return the model with the best classifier in place of the search."""
     best = classifier_of(model).best_estimator_
     best.set_params(verbose=0)  # whoever opens the file has another terminal
     if not hasattr(model, "steps"):
@@ -224,7 +222,6 @@ def _tried(search: Estimator) -> str:
 
 
 def as_table(settings: Sequence[Params], n: int) -> str:
-    """Return the best ``n`` settings as a table."""
     cells = [["kernel", "margin", "epochs", "rule", "score", "±", "steady", "rows", "fit s"]]
     for each in settings[:n]:
         kernel = " ".join(_shown(each[name]) for name in ("kernel", "degree", "gamma") if name in each)

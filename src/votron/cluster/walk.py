@@ -163,7 +163,7 @@ class ClusterRun:
             wrong = min((reply.wrong_at for reply in replies if reply.wrong_at is not None), default=None)
             reached = pool.stop if wrong is None else wrong
             if found is not None and self._confirm(found.until(reached, self.support.n), start):
-                last_mistake = int(trainer._when.values[-1])
+                last_mistake = trainer.last_mistake
             trainer.time += reached - start
             self._adapt(pool, found, start, wrong is None)
             done = trainer.time - first

@@ -1,22 +1,18 @@
-"""Sources of bytes: files and standard input, plain or compressed, expanded up to a limit.
-
-Compression is recognised by the first bytes, not by the name.
-"""
+"""Sources of bytes: files and standard input, plain or compressed."""
 
 from __future__ import annotations
 
 import bz2
 import codecs
 import gzip
-import importlib
-import io
 import lzma
 import os
 import sys
 import tempfile
 import weakref
+import zlib
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext, suppress
+from contextlib import contextmanager, nullcontext
 from functools import cached_property
 from pathlib import Path
 from typing import IO, Any
@@ -26,9 +22,13 @@ from votron.errors import DataError
 
 MAX_BYTES = 4 << 30
 """The most that compressed input, standard input or an archive may expand to by default: 4 GiB."""
-_HEAD = _CHUNK = 1 << 20
-_MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\0": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
-_SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
+_HEAD = 1 << 20
+_COMPRESSIONS: dict[bytes, tuple[str, Callable[[Path], Any]]] = {
+    b"\x1f\x8b": ("gzip", gzip.open),
+    b"BZh": ("bzip2", bz2.open),
+    b"\xfd7zXZ\0": ("xz", lzma.open),
+}
+_SUFFIXES = (".gz", ".bz2", ".xz")
 
 
 class Source:
@@ -42,7 +42,6 @@ class Source:
         self.path = None if location == "-" else Path(os.path.expanduser(location))
         self.name = "standard input" if self.path is None else repr(location)
         self.is_folder = self.path is not None and self.path.is_dir()
-        self.compression: str | None = None
 
     @cached_property
     def head(self) -> bytes:
@@ -51,9 +50,15 @@ class Source:
             return file.read(_HEAD)
 
     @cached_property
+    def compression(self) -> str | None:
+        """The kind of compression, by the first bytes and not by the name."""
+        with self._file.open("rb") as file:
+            first = file.read(8)
+        return next((kind for magic, (kind, _) in _COMPRESSIONS.items() if first.startswith(magic)), None)
+
+    @cached_property
     def plain_path(self) -> Path | None:
         """The file, if it is not compressed, so that a library can open it by itself."""
-        self.open().close()
         return self._file if self.compression is None else None
 
     @cached_property
@@ -69,24 +74,21 @@ class Source:
 
     def open(self) -> IO[bytes]:
         """Return a reader of its bytes, expanded."""
-        try:
-            file = self._file.open("rb")
-        except (OSError, ValueError) as error:  # a name with a NUL character is a ValueError
-            raise DataError(f"Cannot read {self.name}: {getattr(error, 'strerror', None) or error}.") from None
-        first = file.peek(8)
-        self.compression = next((kind for magic, kind in _MAGIC.items() if first.startswith(magic)), None)
-        if self.compression is None:
-            return file
-        try:
-            return io.BufferedReader(_Expanded(self, file), _CHUNK)
-        except DataError:
-            file.close()
-            raise
+        openers = dict(_COMPRESSIONS.values())
+        file: IO[bytes] = self._file.open("rb") if self.compression is None else openers[self.compression](self._file)
+        return file
 
     def read(self) -> bytes:
-        """Return all of its bytes, expanded."""
-        with self.open() as file:
-            return file.read()
+        """Return all of its bytes, expanded up to the limit."""
+        chunks, n = [], 0
+        with source_errors(self), self.open() as file:
+            if self.compression is None:
+                return file.read()
+            while chunk := file.read(_HEAD):
+                chunks.append(chunk)
+                n += len(chunk)
+                check_expanded(n, self, self.max_bytes)
+        return b"".join(chunks)
 
     @cached_property
     def _file(self) -> Path:
@@ -96,79 +98,57 @@ class Source:
         weakref.finalize(self, os.remove, name)
         given: Any = nullcontext(sys.stdin.buffer) if self.path is None else self.path.open("rb")
         with given as rest, open(file, "wb") as copy:
-            while chunk := rest.read(_CHUNK):
+            while chunk := rest.read(_HEAD):
                 copy.write(chunk)
-                check_expanded(copy.tell(), self, self.max_bytes)
+                if copy.tell() > self.max_bytes:
+                    raise _too_large(self.name, self.max_bytes)
         return Path(name)
 
 
-class _Expanded(io.RawIOBase):
-    """The expanded bytes of a compressed file, up to the limit."""
-
-    def __init__(self, source: Source, file: IO[bytes]) -> None:
-        self._source, self._file, self._n = source, file, 0
-        self._inner = _OPENERS[source.compression or ""](file)
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        source = self._source
-        try:
-            chunk = self._inner.read(len(buffer))
-        except MemoryError:
-            raise
-        except Exception as error:  # each library of compression has errors of its own
-            reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
-            raise DataError(f"The {source.compression} compression of {source.name} is damaged: {reason}.") from None
-        buffer[: len(chunk)] = chunk
-        self._n += len(chunk)
-        check_expanded(self._n, source, source.max_bytes)
-        return len(chunk)
-
-    def close(self) -> None:
-        self._file.close()
-        super().close()
-
-
-def _open_zstd(file: IO[bytes]) -> Any:
-    with suppress(ImportError):
-        return importlib.import_module("compression.zstd").open(file)  # since Python 3.14
+@contextmanager
+def source_errors(source: Source) -> Iterator[None]:
+    """Turn what is wrong with a file, its compression or its encoding into one sentence."""
     try:
-        zstandard: Any = importlib.import_module("zstandard")
-    except ImportError:
-        raise DataError("Files compressed with zstd need Python 3.14 or zstandard: pip install zstandard.") from None
-    return zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True)
-
-
-_OPENERS: dict[str, Callable[[IO[bytes]], Any]] = {
-    "gzip": lambda file: gzip.GzipFile(fileobj=file),
-    "bzip2": bz2.BZ2File,
-    "xz": lzma.LZMAFile,
-    "zstd": _open_zstd,
-}
+        yield
+    except MemoryError:
+        raise DataError(
+            f"There is not enough memory to read {source.name}: read it in batches with open_batches."
+        ) from None
+    except UnicodeError:
+        raise DataError(
+            f"{with_capital(source.name)} is not text in {source.encoding}: say how it is encoded with encoding.",
+            parameter="encoding",
+        ) from None
+    except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
+        reason = (getattr(error, "strerror", None) or " ".join(str(error).split())).rstrip(".")
+        how = source.__dict__.get("compression")  # of a file that could be opened
+        what = f"The {how} compression of {source.name} is damaged" if how else f"Cannot read {source.name}"
+        raise DataError(f"{what}: {reason}.") from None
 
 
 def check_expanded(n: int, source: Source, max_bytes: int) -> None:
     """Refuse what expands to more than the limit."""
     if n > max_bytes:
         how = f"the {source.compression} compression of " if source.compression else ""
-        raise DataError(
-            f"{with_capital(how + source.name)} expands to more than the {exact_bytes(max_bytes)} that "
-            "max_bytes allows: raise it if that is right.",
-            parameter="max_bytes",
-        )
+        raise _too_large(how + source.name, max_bytes)
 
 
-# -- text -------------------------------------------------------------------------------------------------------------
+def _too_large(what: str, max_bytes: int) -> DataError:
+    return DataError(
+        f"{with_capital(what)} expands to more than the {exact_bytes(max_bytes)} that max_bytes allows: raise it if "
+        "that is right.",
+        parameter="max_bytes",
+    )
 
 
 def with_capital(name: str) -> str:
     return f"{name[:1].upper()}{name[1:]}"
 
 
-def check_text(data: bytes, name: str, first_line: int = 1) -> None:
-    """Refuse what is not text in UTF-8."""
+# -- text -------------------------------------------------------------------------------------------------------------
+
+
+def _check_text(data: bytes, name: str, first_line: int = 1) -> None:
     at = data.find(b"\0")
     if at < 0:
         try:
@@ -190,34 +170,24 @@ def _recoder(source: Source) -> Callable[[bytes], bytes]:
     if source.encoding is None:
         return lambda chunk: chunk
     decoder = codecs.getincrementaldecoder(source.encoding)()
-
-    def recoded(chunk: bytes) -> bytes:
-        try:
-            return decoder.decode(chunk, final=not chunk).encode()
-        except UnicodeError:
-            raise DataError(
-                f"{with_capital(source.name)} is not text in {source.encoding}: say how it is encoded with encoding.",
-                parameter="encoding",
-            ) from None
-
-    return recoded
+    return lambda chunk: decoder.decode(chunk, final=not chunk).encode()
 
 
-def beginning(source: Source) -> bytes:
+def text_head(source: Source) -> bytes:
     """Return the first lines of a text in UTF-8."""
     head = _recoder(source)(source.head).removeprefix(codecs.BOM_UTF8)
     if len(source.head) == _HEAD:
         head = head[: head.rfind(b"\n") + 1] or head[:-4]  # where a character may be cut
-    check_text(head, source.name)
+    _check_text(head, source.name)
     return head
 
 
 def whole_text(source: Source) -> bytes:
     """Return a text in UTF-8, without a byte order mark."""
-    beginning(source)  # what is no text is refused before all of it is read
+    text_head(source)  # what is no text is refused before all of it is read
     recoded = _recoder(source)
     data = (recoded(source.read()) + recoded(b"")).removeprefix(codecs.BOM_UTF8)
-    check_text(data, source.name)
+    _check_text(data, source.name)
     return data
 
 
@@ -226,7 +196,7 @@ def text_parts(source: Source, batch_bytes: int | None, ends: Callable[[bytes], 
     if batch_bytes is None:
         yield whole_text(source), 1
         return
-    beginning(source)
+    text_head(source)
     recoded, line = _recoder(source), 1
     with source.open() as file:
         data = recoded(file.read(max(batch_bytes, 8))).removeprefix(codecs.BOM_UTF8)
@@ -237,7 +207,7 @@ def text_parts(source: Source, batch_bytes: int | None, ends: Callable[[bytes], 
             cut = ends(data) if more else len(data)
             if cut:
                 part, data = data[:cut], data[cut:]
-                check_text(part, source.name, line)
+                _check_text(part, source.name, line)
                 yield part, line
                 line += part.count(b"\n")
                 del part

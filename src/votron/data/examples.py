@@ -32,16 +32,14 @@ class Examples:
         A row an example: a frame where the source is a table, numbers otherwise.
     y : ndarray or None
         Their labels: int64, text, truth values, or float64 if some are not whole; None where they are not known.
-    format : str
-        What the source is, such as "csv".
-    source : str
-        The source as it was given.
+    format, source : str
+        What the source is, such as "csv", and the source as it was given.
     label : str or None
         The name of the column, key or file that the labels were in.
     image_shape : tuple of int or None
         Height and width of the images, and the number of colours if there are several.
-    dropped : int
-        How many rows were left out since something was missing in them, be it the label.
+    dropped, unlabelled : int
+        How many rows were left out since something was missing in them, and how many of these have no label.
     zero_based : bool or None
         For svmlight, whether the first feature has number 0.
     header, delimiter, quote : bool, str and str, or None
@@ -51,23 +49,17 @@ class Examples:
     first_row : int
         How many examples of the source come before these, those left out included: not 0 for later batches.
     notes : tuple of str
-        What users should know about the reading, in sentences.
-    unlabelled : int
-        How many of those that were left out have no label.
+        Remarks on the reading, in sentences.
     rows : int array or None
-        The number of each row in the source, the first being 0, where some rows were left out; otherwise they are
-        numbered from ``first_row`` on.
+        The number of each row in the source, counted from 0, if they are not numbered from ``first_row`` on.
     lines : sequence of int or None
-        For CSV, TSV and JSON Lines, the line of the source in which each begins, the first being 1.
+        For CSV, TSV and JSON Lines, the line of the source in which each begins, counted from 1.
 
     Examples
     --------
     >>> from votron.data import read_examples
-    >>> digits = read_examples("digits")
-    >>> digits
+    >>> read_examples("digits")
     <Examples of 'digits': 1,200 rows, 64 features, 10 classes>
-    >>> digits.image_shape
-    (8, 8)
     """
 
     X: RowsLike

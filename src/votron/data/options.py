@@ -50,12 +50,8 @@ def _is_encoding(name: Any) -> bool:
         return False
 
 
-def _are_texts(values: object) -> bool:
-    return isinstance(values, tuple) and all(isinstance(value, str) for value in values)
-
-
-def _are_columns(values: object) -> bool:
-    return isinstance(values, tuple) and all(isinstance(value, str | int) for value in values)
+def _are_all(*kinds: type) -> Callable[[Any], bool]:
+    return lambda values: isinstance(values, tuple) and all(isinstance(value, kinds) for value in values)
 
 
 def _are_kinds(kinds: object) -> bool:
@@ -64,11 +60,11 @@ def _are_kinds(kinds: object) -> bool:
 
 _TRUTH = ("be True or False", lambda value: isinstance(value, bool))
 _COUNT = ("be an int in the range [1, inf)", _is_count)
-_TEXTS = ("be texts", _are_texts)
+_TEXTS = ("be texts", _are_all(str))
 _RULES: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "labels": _one_of("required", "optional", "none"),
     "label_kind": _one_of("number", "text", "truth"),
-    "drop": ("be names or numbers of columns", _are_columns),
+    "drop": ("be names or numbers of columns", _are_all(str, int)),
     "missing": _one_of("refuse", "drop", "keep"),
     "drop_unlabelled": _TRUTH,
     "na_values": _TEXTS,
@@ -98,9 +94,8 @@ class ReadOptions:
     Parameters
     ----------
     label : str, int or path-like, optional
-        Where the labels are: a column, by name or number (-1 is the last), of a table or an ``.npy`` file; the key of
-        an array in an ``.npz`` file, "y" by default; the file of labels that belongs to IDX images, by default the one
-        beside them. svmlight and folders of images need none.
+        Where the labels are: a column of a table or ``.npy`` file, by name or number (-1 is the last); the key of an
+        array in an ``.npz`` file, by default "y"; the file of labels of IDX images, by default the one beside them.
     labels : {"required", "optional", "none"}, default="required"
         Whether there must be labels, may be, or are left out.
     label_kind : {"text", "truth", "number"}, optional
@@ -112,8 +107,7 @@ class ReadOptions:
     drop : names or numbers of columns
         Columns of a table to leave out.
     missing : {"refuse", "drop", "keep"}, default="refuse"
-        What to do about missing values in tables: refuse them, drop the rows that have some, or keep them, for an
-        imputer.
+        Whether missing values in tables are refused, the rows that have some are dropped, or they are kept.
     drop_unlabelled : bool, default=False
         Whether rows without a label are left out, and counted in ``unlabelled``, instead of being refused.
     na_values : texts, optional
@@ -121,11 +115,11 @@ class ReadOptions:
     only_na_values : bool, default=True
         If False, ``na_values`` are added to the default ones.
     columns : mapping of str to {"number", "text", "truth", "date"}, optional
-        The columns to read and what they hold; others are left out. ``column_kinds_`` of a TableEncoder has them.
+        The columns to read and what they hold, such as ``column_kinds_`` of a TableEncoder; others are left out.
     as_text : names of columns
         Columns whose values are categories or texts, even if they look like numbers or dates.
     n_features : int, optional
-        For svmlight, the number of features. Features beyond it are left out, and ``notes`` says how many.
+        For svmlight, the number of features; those beyond it are left out.
     zero_based : bool, optional
         For svmlight, whether the first feature has number 0. By default it has number 1, unless there is a 0.
     max_bytes : int, default=4 GiB
@@ -135,15 +129,15 @@ class ReadOptions:
     encoding : str, optional
         How a text file is encoded, such as "latin-1" or "utf-16"; by default UTF-8.
     header : bool, optional
-        Whether the first line of a text file names its columns. By default it must, and is refused if it looks like
-        data. If not, columns are called c0, c1, and so on.
+        Whether the first line of CSV names the columns. By default it must, and is refused if it looks like data.
+        If not, columns are called c0, c1, and so on.
     delimiter : str, optional
         The character between fields, by default the one of comma, tab, semicolon and bar that fits.
     quote : str, optional
         The character around fields that contain the delimiter, by default ``"``; ``quote=""`` for none.
     decimal : {".", ","}, optional
-        The decimal mark of CSV and TSV. By default a point, and in files whose delimiter is not a comma also a comma,
-        as the numbers of each column show.
+        The decimal mark of CSV. By default a point, and in files whose delimiter is not a comma also a comma, as the
+        numbers of each column show.
     rgb : bool, default=False
         Whether images are read as red, green and blue instead of grey.
     resize : tuple of int, optional
@@ -158,10 +152,6 @@ class ReadOptions:
     >>> from votron.data.options import ReadOptions
     >>> ReadOptions(label="Play", na_values=["none"]).missing_texts
     ('', 'none')
-    >>> ReadOptions(delimiter="ab")
-    Traceback (most recent call last):
-        ...
-    votron.errors.VotronError: The 'delimiter' parameter of read_examples must be one character. Got 'ab' instead.
     """
 
     label: str | int | os.PathLike[str] | None = None

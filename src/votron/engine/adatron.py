@@ -44,33 +44,15 @@ NOTHING = 1e-4
 
 @dataclass(frozen=True, eq=False)
 class MaximalMargin:
-    """The result of the adatron.
+    """The result of the adatron."""
 
-    Attributes
-    ----------
-    support : int array
-        Examples with α > 0, rising.
-    signed : float array
-        Their α y, the coefficients of w.
-    norm2 : float
-        ‖w‖².
-    margin : float
-        The margin that w attains on the data; negative where it errs.
-    best : float
-        An upper bound on every vector's margin (of the hard form).
-    converged : bool
-        Whether the tolerance was reached.
-    separable : bool or None
-        Whether the data are separable; None where that is open.
-    """
-
-    support: Index
-    signed: Floats
-    norm2: float
-    margin: float
-    best: float
-    converged: bool
-    separable: bool | None
+    support: Index  # examples with α > 0, rising
+    signed: Floats  # their α y, the coefficients of w
+    norm2: float  # ‖w‖²
+    margin: float  # the margin that w attains on the data; negative where it errs
+    best: float  # an upper bound on every vector's margin (of the hard form)
+    converged: bool  # whether the tolerance was reached
+    separable: bool | None  # whether the data are separable; None where that is open
 
 
 def solve_adatron(
@@ -200,7 +182,6 @@ class _CoordinateSteps:
         return rows[order[: max(FIRST, len(self.rows) // 2)]]
 
     def add(self, rows: Index) -> None:
-        """Let examples join the working set."""
         if not len(rows):
             return
         old, n = len(self.rows), len(self.rows) + len(rows)
@@ -216,7 +197,6 @@ class _CoordinateSteps:
         self.a = np.concatenate([self.a, np.zeros(len(y))])
 
     def values(self, A: Index, B: Index) -> Floats:
-        """Return the kernel values of two sets of examples."""
         out, terms = np.empty((len(A), len(B))), np.ascontiguousarray(self.terms[:, A])
         store = self.products.pack(self.X, A)
         for part in chunks(len(B), ROWS_AT_ONCE):
@@ -225,7 +205,6 @@ class _CoordinateSteps:
         return out
 
     def scores(self, threads: Team) -> Floats:
-        """Return w·x for all examples."""
         used = self.a > 0
         rows, coefficients = self.rows[used], (self.a * self.y[self.rows])[used]
         out = np.zeros(self.X.shape[0])

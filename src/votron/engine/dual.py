@@ -23,12 +23,13 @@ one block, whose kernel values are kept: then a pass is a walk, and nothing else
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 from votron._loops import dual as _loops
 from votron._util.progress import Watcher
@@ -61,8 +62,8 @@ class DualTrainer:
         self.time = 0
         self.norm2 = np.zeros(n_vectors)
         self.events = Events()
-        self._example, self._when = Growing(np.int64), Growing(np.int64)
-        self._score, self._norm2 = Growing(np.float64), Growing(np.float64)
+        self._columns = {name: Growing(np.int64) for name in ("example", "time")}
+        self._columns |= {name: Growing(np.float64) for name in ("score", "norm2")}
         self._traits: Traits | None = None
         self._products: Products | None = None
         self._largest = 0.0
@@ -76,9 +77,8 @@ class DualTrainer:
         for c in range(record.n_vectors):
             mine = record.norm2[record.vector == c]
             trainer.norm2[c] = mine[-1] if len(mine) else 0.0
-        columns = ("_example", "_when", "_score", "_norm2")
-        for column, name in zip(columns, ("example", "time", "score", "norm2"), strict=True):
-            getattr(trainer, column).extend(getattr(record, name))
+        for name, column in trainer._columns.items():
+            column.extend(getattr(record, name))
         if record.weight is not None:
             trainer.events.take_weights()
         firsts = record.event_starts[:-1]
@@ -97,6 +97,11 @@ class DualTrainer:
         return self.events.n_mistakes
 
     @property
+    def last_mistake(self) -> int:
+        """The step of the last mistake."""
+        return int(self._columns["time"].values[-1])
+
+    @property
     def n_support(self) -> int:
         """Distinct examples with a mistake so far."""
         return 0 if self.support_rows is None else int(self.support_rows.shape[0])
@@ -104,19 +109,20 @@ class DualTrainer:
     def record(self, n_examples: int, n_steps: int | None = None) -> MistakeRecord:
         """Return the record so far, counting ``n_steps`` steps in all (default: those taken)."""
         return MistakeRecord(
-            example=self._example.values, vector=self.events.vector.values, sign=self.events.sign.values,
-            time=self._when.values, score=self._score.values, norm2=self._norm2.values,
-            n_vectors=self.n_vectors, n_examples=n_examples, n_steps=self.time if n_steps is None else n_steps,
+            **{name: column.values for name, column in self._columns.items()},
+            vector=self.events.vector.values,
+            sign=self.events.sign.values,
+            n_vectors=self.n_vectors,
+            n_examples=n_examples,
+            n_steps=self.time if n_steps is None else n_steps,
             weight=np.abs(self.events.coefficients) if self.events.weighted else None,
-        )  # fmt: skip
+        )
 
     def write(self, mistakes: Mistakes) -> None:
         """Write mistakes down, whose supports the events know."""
         self.events.add(mistakes.slots, mistakes.firsts, mistakes.vector, mistakes.coefficients)
-        self._example.extend(mistakes.example)
-        self._when.extend(mistakes.time)
-        self._score.extend(mistakes.score)
-        self._norm2.extend(mistakes.norm2)
+        for name, column in self._columns.items():
+            column.extend(getattr(mistakes, name))
 
     def run(
         self,
@@ -139,27 +145,24 @@ class DualTrainer:
         must have K(x, x) > 0. The record does not depend on ``n_threads``, ``memory`` (bytes that may be used beside X)
         and ``block_size``.
         """
-        if not len(order):
+        if not len(order) or not n_steps:
             return TrainingRun(0, False, False)
         visit = _Visits(self, X, codes, order, ids, weights, memory, block_size)
-        n, first, interrupted = len(order), self.time, False
-        last_mistake = first
+        n, steps, last_mistake, interrupted = len(order), 0, 0, False
         with team(n_threads) as threads:
-            while self.time - first < n_steps and not interrupted:
-                for b in range(visit.n_blocks):
-                    stop = min(visit.rows_in(b), n_steps - (self.time - first))
-                    if visit.visit(b, stop, threads):
-                        last_mistake = int(self._when.values[-1])
-                    self.time += stop
-                    if watcher is not None:
-                        watcher.update(self.time - first, (self.time - first - 1) // n + 1, self.n_mistakes)
-                        interrupted = watcher.should_stop()
-                    if self.time - first >= n_steps or interrupted:
-                        break
-                if self.time - last_mistake >= n and (self.time - first) % n == 0:
+            for b in itertools.cycle(range(visit.n_blocks)):
+                stop = min(visit.rows_in(b), n_steps - steps)
+                if visit.visit(b, stop, threads):
+                    last_mistake = steps + self.last_mistake - self.time
+                steps += stop
+                self.time += stop
+                if watcher is not None:
+                    watcher.update(steps, (steps - 1) // n + 1, self.n_mistakes)
+                    interrupted = watcher.should_stop()
+                if steps >= n_steps or interrupted or (steps % n == 0 and steps - last_mistake >= n):
                     break
         self.remember(visit.products.keep(X, np.array(visit.new_supports, dtype=np.int64)))
-        return TrainingRun(self.time - first, self.time - last_mistake >= n, interrupted)
+        return TrainingRun(steps, steps - last_mistake >= n, interrupted)
 
     def adopt(self, traits: Traits, none: Rows) -> Products:
         """Choose the arithmetic for rows of these traits, and bring the supports, or ``none``, into its form."""
@@ -169,7 +172,7 @@ class DualTrainer:
         products = self.kernel.products(self._traits)
         if self._products is None or products.form != self._products.form:
             kept = none if self.support_rows is None else self.support_rows
-            self.events.store, squares = products.restore(kept, self._example.values[:0])
+            self.events.store, squares = products.restore(kept, np.empty(0, dtype=np.int64))
             self.events.terms = self.kernel.terms(squares)
             self._largest = max(self._largest, squares.max(initial=0.0))
         self._products = products
@@ -264,41 +267,37 @@ class _Visits:
         self.n_blocks = -(-len(order) // self.block_size)
         self.width = padded(self.block_size)
         squares = self.products.squares(X)
-        self.largest = max(trainer._largest, float(squares.max(initial=0.0)))
-        trainer._largest = self.largest
+        trainer._largest = max(trainer._largest, float(squares.max(initial=0.0)))
         diagonal = self.kernel.diagonal(squares)
-        bound = finite_bound(self.kernel, self.largest)
+        bound = finite_bound(self.kernel, trainer._largest)
         rounding = self._rounding(squares, diagonal, bound)
         self.slot_of = np.full(X.shape[0], -1, dtype=np.int64)
         self.new_supports: list[int] = []
-        self.codes = self._in_blocks(np.asarray(codes, dtype=np.int32), np.int32)
-        self.diagonal = self._in_blocks(diagonal, np.float64)
+        self.codes = self._in_blocks(np.asarray(codes, dtype=np.int32))
+        self.diagonal = self._in_blocks(diagonal)
         margin = np.asarray(trainer.margin, dtype=np.float64)
         self.threshold = (margin[self.codes] if margin.ndim else margin) * self.diagonal
-        self.weights = np.empty((self.n_blocks, 0))
-        largest_weight = 1.0
+        self.weights, largest_weight = np.empty((self.n_blocks, 0)), 1.0
         if weights is not None:
             trainer.events.take_weights()
-            self.weights = self._in_blocks(np.asarray(weights, dtype=np.float64), np.float64)
+            self.weights = self._in_blocks(np.asarray(weights, dtype=np.float64))
         if trainer.events.weighted:
             so_far = np.abs(trainer.events.coefficients).max(initial=1.0)
             largest_weight = float(max(self.weights.max(initial=1.0), so_far))
         self.limits = Limits(self.kernel, bound, rounding, largest_weight)
-        terms = self.kernel.terms(squares)
-        self.own = np.zeros((self.n_blocks, len(terms), self.width))
-        for k, term in enumerate(terms):
-            self.own[:, k] = self._in_blocks(term, np.float64)
-        self.all_terms = terms
+        self.all_terms = self.kernel.terms(squares)
+        self.own = self._in_blocks(self.all_terms)
         self.F = np.zeros((self.n_blocks, trainer.n_vectors, self.width))
         self.seen = np.zeros(self.n_blocks, dtype=np.int64)
         self._share_out(memory)
         self.cache.note(trainer.events.slot.values)
 
-    def _in_blocks(self, values: Array, dtype: DTypeLike) -> Array:
-        out = np.zeros((self.n_blocks, self.width), dtype=dtype)
+    def _in_blocks(self, values: Array) -> Array:
+        """Lay numbers of the rows out by block, along the last axis."""
+        out = np.zeros((self.n_blocks, *values.shape[:-1], self.width), dtype=values.dtype)
         for b in range(self.n_blocks):
             mine = self.order[b * self.block_size : (b + 1) * self.block_size]
-            out[b, : len(mine)] = values[mine]
+            out[b, ..., : len(mine)] = values[..., mine]
         return out
 
     def _suitable_size(self, memory: int) -> int:
@@ -360,8 +359,7 @@ class _Visits:
             self.ahead = ahead
         room = stop * trainer.n_vectors
         at, vector = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int32)
-        score, norm2 = np.empty(room), np.empty(room)
-        r, n = 0, 0
+        score, norm2, r, n = np.empty(room), np.empty(room), 0, 0
         while r < stop:
             r, n = _loops.walk(
                 self.F[b], self.codes[b], self.threshold[b], self.diagonal[b], self.weights[b], r, stop,
@@ -376,19 +374,16 @@ class _Visits:
         self, b: int, rows: Index, ahead: _Ahead, at: Index, vector: NDArray[np.int32], score: Floats, norm2: Floats
     ) -> None:
         """Write a block's mistakes to the record, the supports and the cache."""
-        trainer = self.trainer
-        events = trainer.events
+        trainer, events = self.trainer, self.trainer.events
         assert events.store is not None
         first_of_event = np.flatnonzero(np.diff(at, prepend=-1))
         where = at[first_of_event]
         examples = rows[where]
-        fresh = np.flatnonzero(self.slot_of[examples] < 0)
+        fresh = examples[self.slot_of[examples] < 0]
         if len(fresh):
-            n_before = events.store.n
-            new = self.products.pack(self.X, examples[fresh])
-            events.add_supports(new, self.all_terms[:, examples[fresh]])
-            self.slot_of[examples[fresh]] = np.arange(n_before, n_before + new.n)
-            self.new_supports.extend(examples[fresh].tolist())
+            self.slot_of[fresh] = events.store.n + np.arange(len(fresh))
+            events.add_supports(self.products.pack(self.X, fresh), self.all_terms[:, fresh])
+            self.new_supports.extend(fresh.tolist())
         n_before = self.cache.n
         indexed = self.cache.note(self.slot_of[examples])
         self.cache.data[b, n_before : self.cache.n] = ahead.dots[ahead.row_of[where[indexed]]]

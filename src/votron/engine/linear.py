@@ -54,14 +54,7 @@ class LinearTrainer:
         return 2 * (n_steps + 1.0) * (largest + constant) < _EXACT  # twice a score is the largest number there is
 
     def run(
-        self,
-        X: Rows,
-        codes: Array,
-        order: Index,
-        n_steps: int,
-        *,
-        n_threads: int = 1,
-        watcher: Watcher | None = None,
+        self, X: Rows, codes: Array, order: Index, n_steps: int, *, n_threads: int = 1, watcher: Watcher | None = None
     ) -> TrainingRun:
         """Present the rows ``order`` of X, over and over, for ``n_steps`` steps or until a pass makes no mistake.
 

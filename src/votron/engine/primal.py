@@ -135,12 +135,7 @@ class PrimalTrainer:
         """Return the arrays that `resume` takes: weights, (n_features, n_vectors), and so on, without padding."""
         n = self.n_vectors
         bias = self.bias_weights[:n], self.bias_timed[:n]
-        return {
-            "weights": self.weights[:, :n],
-            "timed": self.timed[:, :n],
-            "bias": bias,
-            "mistakes": self.n_mistakes,
-        }
+        return {"weights": self.weights[:, :n], "timed": self.timed[:, :n], "bias": bias, "mistakes": self.n_mistakes}
 
     def __getstate__(self) -> Params:
         return {**self.__dict__, "_made": {}}

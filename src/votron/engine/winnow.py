@@ -40,7 +40,14 @@ class ActiveRows(NamedTuple):
 def active_rows(rows: Rows, binarize: float | None = None) -> ActiveRows:
     """Return which features are active in each row: those above ``binarize``, or those that are 1 among 0 and 1."""
     if binarize is None:
-        _check_boolean(rows)
+        values = rows.data if sp.issparse(rows) else rows
+        odd = values[(values != 0) & (values != 1)]
+        if len(odd):
+            raise VotronError(
+                "The features of X must be Boolean, 0 or 1, unless the 'binarize' parameter of WinnowClassifier says "
+                f"where to cut (binarize=0.5 takes what is above 0.5 for 1). Got {odd[0].item()!r} instead.",
+                parameter="binarize",
+            )
     elif sp.issparse(rows) and binarize < 0:
         raise VotronError(
             "The 'binarize' parameter of WinnowClassifier must be a number in the range [0, inf) for sparse data, "
@@ -50,23 +57,6 @@ def active_rows(rows: Rows, binarize: float | None = None) -> ActiveRows:
     found = sp.csr_matrix(rows > (0 if binarize is None else binarize))
     index = np.int32 if 2 * rows.shape[1] < 2**31 else np.int64  # numbers of literals, negated ones included
     return ActiveRows(found.indptr.astype(np.int64), found.indices.astype(index), int(rows.shape[1]))
-
-
-def _check_boolean(X: Rows) -> None:
-    values = X.data if sp.issparse(X) else X
-    bad = np.argwhere((values != 0) & (values != 1))
-    if not len(bad):
-        return
-    if sp.issparse(X):
-        row, column = np.searchsorted(X.indptr, bad[0, 0], side="right") - 1, X.indices[bad[0, 0]]
-    else:
-        row, column = bad[0]
-    raise VotronError(
-        "The features of X must be Boolean, 0 or 1, unless the 'binarize' parameter of WinnowClassifier says where to "
-        f"cut (binarize=0.5 takes what is above 0.5 for 1). Got {values[tuple(bad[0])].item()!r} at row {row}, column "
-        f"{column} instead.",
-        parameter="binarize",
-    )
 
 
 class WinnowTrainer:
@@ -140,13 +130,7 @@ class WinnowTrainer:
         return other
 
     def run(
-        self,
-        rows: ActiveRows,
-        codes: NDArray[np.int64],
-        order: Index,
-        n_steps: int,
-        *,
-        watcher: Watcher | None = None,
+        self, rows: ActiveRows, codes: NDArray[np.int64], order: Index, n_steps: int, *, watcher: Watcher | None = None
     ) -> TrainingRun:
         """Present the rows ``order``, over and over, for ``n_steps`` steps or until a pass makes no mistake.
 

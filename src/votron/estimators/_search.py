@@ -4,6 +4,10 @@ Problem: which setting of the voted perceptron predicts best rows that it has no
 once a fold, and one scan over its record scores every rule at every moment. Settings are tried on a share of the
 training rows first, and the best third of them on three times as many, until all rows are used (successive halving;
 Jamieson & Talwalkar, 2016). Where the best value of a list is its least or its largest, the next value is tried too.
+
+The highest of hundreds of scores owes its place to luck as much as to merit. A number has neighbours, though, which are
+about as good and whose luck is another. So settings are compared by *steady* scores: each score is averaged with those
+of its neighbours in epochs, gamma, margin and degree, one parameter after another.
 """
 
 from __future__ import annotations
@@ -12,13 +16,15 @@ import inspect
 import math
 import time
 import warnings
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Container, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
+from numbers import Real
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import joblib
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import get_scorer
@@ -27,13 +33,116 @@ from votron._util.progress import Progress
 from votron._util.types import Array, Classes, Floats, Index, Params, Rows, Scores
 from votron._version import __version__
 from votron.errors import VotronError
-from votron.estimators._grid import Setting, beyond, first_settings, moments_until, rank, steady_scores
 from votron.estimators._training import OutOfTime, resolved_gamma
 from votron.estimators.voted import VotedPerceptronClassifier
+from votron.kernels.base import kernel_class
 from votron.record import labels_of
 
 if TYPE_CHECKING:
     from votron.estimators.voted_cv import VotedPerceptronClassifierCV
+
+KERNELS, MARGINS, EPOCHS = ["rbf"], [0.5, 2.0], 32.0
+"""Start of a search: polynomials took as long again, and brought nothing in the mean (docs/accuracy.md)."""
+STEP = 4
+"""Factor by which gamma, margin and epochs go on at an edge; the degree goes on by 1."""
+LIMITS = {"gamma": (1 / 1024, 1024.0), "margin": (1 / 32, 32.0), "degree": (1, 6)}
+"""Limits of gamma (as a multiple of "scale"), margin and degree."""
+MOST_EPOCHS = 512
+
+
+def moments_until(epochs: float) -> list[float]:
+    """Return the moments of training that are scored: 0.5, 1, 2, 3, 4, 6, 8, 12 and so on."""
+    powers = [2.0**k for k in range(max(1, math.ceil(math.log2(epochs))) + 1)]
+    found = sorted({0.5, *powers, *(1.5 * power for power in powers if power > 1)})
+    return [each for each in found if each < epochs] + [float(epochs)]
+
+
+@dataclass(frozen=True, eq=False)
+class Setting:
+    """Parameters that need a fit of their own, and the passes of that fit."""
+
+    params: Params
+    epochs: float
+
+    @property
+    def key(self) -> Hashable:
+        return _comparable(self.params)
+
+
+def _comparable(params: Params) -> Hashable:
+    """Return parameters as a set; what is not a number or a name, such as a function, equals itself only."""
+    return frozenset((name, value if isinstance(value, str | Real) else id(value)) for name, value in params.items())
+
+
+def first_settings(given: Mapping[str, list[Any]], scale: float, n_features: int) -> list[Setting]:
+    """Return every combination of values, given or else those that the kernel suggests, heads of lists first."""
+    found: list[tuple[tuple[int, ...], Setting]] = []
+    [epochs] = given.get("epochs", [EPOCHS])
+    for k, kernel in enumerate(given.get("kernel", KERNELS)):
+        cls = kernel_class(kernel)
+        read, own = ((), {}) if cls is None else (cls.parameters(), cls.search)
+        lists: dict[str, list[Any]] = {"degree": [3], "margin": MARGINS, "gamma": ["scale"], **own, **given}
+        lists["gamma"] = [_number(gamma, scale, n_features) for gamma in lists["gamma"]]
+        lists = {name: values for name, values in lists.items() if name in (*read, "margin")}
+        for at in product(*(range(len(values)) for values in lists.values())):
+            params = {name: lists[name][i] for name, i in zip(lists, at, strict=True)}
+            found.append(((k + sum(at), k, *at), Setting({"kernel": kernel, **params}, epochs)))
+    return [setting for _, setting in sorted(found, key=lambda each: each[0])]
+
+
+def _number(gamma: float | str, scale: float, n_features: int) -> float:
+    """Return what a gamma such as "scale*0.5" stands for."""
+    if not isinstance(gamma, str):
+        return gamma
+    name, _, factor = gamma.partition("*")
+    try:
+        return {"scale": scale, "auto": 1 / n_features}[name] * float(factor or 1)
+    except (KeyError, ValueError):
+        raise VotronError(
+            "The 'gammas' parameter of VotedPerceptronClassifierCV must be numbers, 'scale', 'auto', or multiples "
+            f"such as 'scale*0.1'. Got {gamma!r} instead.",
+            parameter="gammas",
+        ) from None
+
+
+def beyond(best: Setting, moment: float, tried: list[Setting], given: Container[str], scale: float) -> list[Setting]:
+    """Return settings next to the best that lie past the edge of what was tried, one parameter at a time."""
+    params, found = best.params, []
+    for name, (least, most) in LIMITS.items():
+        if name in given or not isinstance(params.get(name), Real):
+            continue
+        alike = ("kernel", "degree") if name == "gamma" else ("kernel",)
+        mine = [each.params for each in tried if all(each.params.get(k) == params.get(k) for k in alike)]
+        values = [each[name] for each in mine if isinstance(each.get(name), Real)]
+        value, unit = params[name], scale if name == "gamma" else 1.0
+        higher, lower = (value + 1, value - 1) if name == "degree" else (value * STEP, value / STEP)
+        if value >= max(values) and value < higher <= most * unit * 1.001:
+            found.append(Setting(params | {name: higher}, best.epochs))
+        if value <= min(values) and least * unit * 0.999 <= lower < value:
+            found.append(Setting(params | {name: lower}, best.epochs))
+    known = {each.key for each in tried}
+    found = [each for each in found if each.key not in known]
+    if "epochs" not in given and moment > best.epochs - 1 and best.epochs * STEP <= MOST_EPOCHS:
+        found.append(Setting(params, best.epochs * STEP))
+    return found
+
+
+def steady_scores(points: Sequence[Params], scores: Sequence[float], groups: Sequence[int]) -> list[float]:
+    """Average each score with its neighbours', which differ in one parameter only; NaN is nobody's neighbour."""
+    found = list(scores)
+    for name in ("epochs", "gamma", "margin", "degree"):
+        lines: dict[Hashable, list[int]] = defaultdict(list)
+        for i, point in enumerate(points):
+            if isinstance(point.get(name), Real) and not math.isnan(scores[i]):
+                others = {key: value for key, value in point.items() if key != name}
+                lines[groups[i], _comparable(others)].append(i)
+        before = list(found)
+        for line in lines.values():
+            line.sort(key=lambda i: float(points[i][name]))
+            for left, i, right in zip([line[0], *line], line, [*line[1:], line[-1]], strict=False):
+                found[i] = (before[left] + 2 * before[i] + before[right]) / 4
+    return found
+
 
 _SHARE, _LEAST_ROWS, _LEAST_KEPT = 3, 500, 4
 """A step of halving has three times the rows of the one before and a third of its settings, but at least so many."""
@@ -71,7 +180,7 @@ class Folds:
         return self.rows[at], self.labels[at], None if weight is None else weight[at]
 
 
-def with_every_class_first(rows: Index, codes: NDArray[np.int64], rng: np.random.RandomState, least: int = 1) -> Index:
+def with_every_class_first(rows: Index, codes: Index, rng: np.random.RandomState, least: int = 1) -> Index:
     """Return rows in random order, ``least`` of every class at the head, so that the first few are a sample of all."""
     shuffled = rng.permutation(rows)
     by_class = np.argsort(codes[shuffled], kind="stable")
@@ -92,43 +201,52 @@ class Trial:
     """By fold, moment and rule."""
     fit_times: Floats
 
-    @property
-    def best_score(self) -> float:
-        return float(np.nan_to_num(self.scores.mean(axis=0), nan=-math.inf).max())
+    def __post_init__(self) -> None:
+        self.means = self.scores.mean(axis=0)
+        self.best_score = float(np.nan_to_num(self.means, nan=-math.inf).max())
 
 
 class Point(NamedTuple):
     """A moment and a rule of a trial, and how it compares with others."""
 
-    rank: tuple[float, ...]
     trial: Trial
     params: Params
     scores: Floats
     score: float
-    steady: float
+    steady: float = 0.0
+
+    @property
+    def rank(self) -> tuple[float, ...]:
+        """Sort by more training rows, higher steady score, higher score, larger margin and fewer epochs."""
+        margin = self.params.get("margin", 0.0)
+        largest = max(margin.values(), default=0.0) if isinstance(margin, dict) else margin
+        last = -largest, self.params["epochs"]
+        if math.isnan(self.score):
+            return (0, math.inf, math.inf, *last)
+        # Equal means differ in the last digits if they were added up in another order.
+        return (-self.trial.rung, -round(self.steady, 12), -round(self.score, 12), *last)
 
 
 def ranked(trials: Iterable[Trial], rules: Sequence[str]) -> list[Point]:
-    found = [
-        (trial, trial.setting.params | {"epochs": moment, "rule": rule}, trial.scores[:, i, j])
-        for trial in trials
-        for i, moment in enumerate(moments_until(trial.setting.epochs))
-        for j, rule in enumerate(rules)
-    ]
-    params, rungs = [each for _, each, _ in found], [trial.rung for trial, _, _ in found]
-    scores = [mean for trial in trials for mean in trial.scores.mean(axis=0).ravel().tolist()]
-    steady = steady_scores(params, scores, rungs)
-    ranks = map(rank, params, scores, steady, rungs)
-    points = [Point(first, *each, *last) for first, each, *last in zip(ranks, found, scores, steady, strict=True)]
+    """Return every moment and rule of some trials, the best first."""
+    found = []
+    for trial in trials:
+        for i, moment in enumerate(moments_until(trial.setting.epochs)):
+            for j, rule in enumerate(rules):
+                params = trial.setting.params | {"epochs": moment, "rule": rule}
+                found.append(Point(trial, params, trial.scores[:, i, j], float(trial.means[i, j])))
+    rungs = [point.trial.rung for point in found]
+    steady = steady_scores([point.params for point in found], [point.score for point in found], rungs)
+    points = [point._replace(steady=each) for point, each in zip(found, steady, strict=True)]
     return sorted(points, key=lambda point: point.rank)
 
 
 def best_of_each(points: Sequence[Point]) -> list[Point]:
     """Return the first point of each trial."""
-    found: dict[Trial, Point] = {}
+    first: dict[Trial, Point] = {}
     for point in points:
-        found.setdefault(point.trial, point)
-    return list(found.values())
+        first.setdefault(point.trial, point)
+    return list(first.values())
 
 
 @dataclass(eq=False)

@@ -7,14 +7,13 @@ from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
-from typing import ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import check_is_fitted
 
 from votron._util.types import Floats, Index, Label, Labels, Params, Rows, RowsLike
@@ -30,7 +29,6 @@ from votron.estimators._data import (
     margins_of,
     training_data,
 )
-from votron.estimators._evidence import trained_on
 from votron.estimators._probabilities import (
     ProbabilisticClassifier,
     Sample,
@@ -39,32 +37,16 @@ from votron.estimators._probabilities import (
     second_half,
     slope_of,
 )
-from votron.kernels import Kernel, LinearKernel, PolynomialKernel
-from votron.products import squares as squared_lengths
+from votron.kernels import LinearKernel
 from votron.rules.forms import Form, Linear, linear_scores
-from votron.theory.evidence import AVERAGE, LAST, ONE_RANDOM, ONE_VOTE, Evidence, Measured
-from votron.theory.geometry import Comparators, Margins
-from votron.theory.trained import evidence_of_weights
+
+if TYPE_CHECKING:
+    from votron.estimators._evidence import WeightsView
 
 __all__ = ["AveragedPerceptronClassifier"]
 
-_SWITCHES = {
-    ONE_VOTE: "VotedPerceptronClassifier(kernel='linear', rule='vote')",
-    ONE_RANDOM: "VotedPerceptronClassifier(kernel='linear', rule='random')",
-    LAST: "average=False",
-    AVERAGE: "average=True",
-    "τ = 0": "margin=0",
-    "unweighted": "no sample_weight and class_weight=None",
-    "consistent": "epochs=None with features that separate the data",
-    "unit length": "examples of length 1",
-    "R known": "examples of length 1",
-    "K(x, x) > 0": "fit_intercept=True",
-}
-"""Parameters to set for predictors and assumptions of bounds."""
 _SCORED, _PAUSES = 512, 4
 """Rows that are scored before they are learnt, and moments at which training pauses for that."""
-_NOT_JOINTLY = (ONE_VOTE, ONE_RANDOM)
-"""Predictors that no model has whose classes were trained together."""
 
 
 class AveragedPerceptronClassifier(ProbabilisticClassifier):
@@ -125,10 +107,8 @@ class AveragedPerceptronClassifier(ProbabilisticClassifier):
         the first pass with the highest.
     history_ : TrainingHistory
         How the model came about: data, order of presentation, passes and choices.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : array of str
-        Names of the features, where the data have names.
+    n_features_in_, feature_names_in_ : int and array of str
+        Number of features, and their names where the data have names.
 
     See Also
     --------
@@ -138,23 +118,19 @@ class AveragedPerceptronClassifier(ProbabilisticClassifier):
     Notes
     -----
     With weights, by ``sample_weight`` or ``class_weight``, a mistake adds weight times the example; a vector still
-    counts once in the average for each example that it survives. Rows of weight 0 are left out, as if they had not been
-    given. `fit` divides the others by their mean; `partial_fit` takes them as they are. A weight of 2 is not the row
-    twice, which would be presented twice.
+    counts once in the average for each example that it survives. `fit` divides weights by their mean; `partial_fit`
+    takes them as they are. A weight of 2 is not the row twice, which would be presented twice.
 
-    Scores are ``X @ coef_.T + intercept_``. A mistake is y · score ≤ 0, and a score of 0 predicts the second class. The
-    vector alive at a step is the one after it, so the first step's counts, and v = 0 does not. Dense and sparse data
-    give the same weights to the last bit. With several epochs up to 256 MB of rows are copied in shuffled order, where
-    there is room. Ctrl-C raises KeyboardInterrupt, but leaves a fitted model of what was learnt until then; a second
-    one leaves the model as it was before. Features of different units want scaling first.
+    Scores are ``X @ coef_.T + intercept_``. A mistake is y · score ≤ 0, and a score of 0 predicts the second class.
+    Dense and sparse data give the same weights to the last bit. Ctrl-C raises KeyboardInterrupt, but leaves a fitted
+    model of what was learnt until then; a second one leaves the model as it was before.
 
     References
     ----------
-    W. Cohen, *Linear Classifiers and the Perceptron*, 2008, section 3.6. Y. Freund and R. E. Schapire, *Large Margin
-    Classification Using the Perceptron Algorithm*, Machine Learning 37 (1999). For ``multiclass="joint"``: M. Collins,
-    *Discriminative Training Methods for Hidden Markov Models*, EMNLP 2002; K. Crammer and Y. Singer, *Ultraconservative
-    Online Algorithms for Multiclass Problems*, JMLR 3 (2003). For margins by class: Y. Li et al., *The Perceptron
-    Algorithm with Uneven Margins*, ICML 2002.
+    Y. Freund and R. E. Schapire, *Large Margin Classification Using the Perceptron Algorithm*, Machine Learning 37
+    (1999). For ``multiclass="joint"``: M. Collins, *Discriminative Training Methods for Hidden Markov Models*, EMNLP
+    2002; K. Crammer and Y. Singer, *Ultraconservative Online Algorithms for Multiclass Problems*, JMLR 3 (2003). For
+    margins by class: Y. Li et al., *The Perceptron Algorithm with Uneven Margins*, ICML 2002.
 
     Examples
     --------
@@ -218,15 +194,17 @@ class AveragedPerceptronClassifier(ProbabilisticClassifier):
             self._validate_params()
             data = training_data(self, X, y, sample_weight)
             rng, hold_out = check_random_state(self.random_state), bool(self.early_stopping)
-            learnable = self._learnable(data.rows, at_least=1)
-            order, held_out = training.presentation(self, learnable, data, rng, hold_out=hold_out)
-            del learnable  # 8 bytes a row
+            order, held_out = training.presentation(
+                self, self._learnable(data.rows, at_least=1), data, rng, hold_out=hold_out
+            )
             n_steps, trainer = training.n_steps_of(self, len(order)), self._new_trainer()
             scored = ScoredRows(trainer, data, order, min(n_steps, len(order)))
             if self.early_stopping:
                 run, trainer = self._train_until_best(trainer, data, order, n_steps, held_out, scored)
             else:
-                run = self._train_to_the_end(trainer, data, order, n_steps, scored)
+                run = self._train(trainer, data, order, n_steps, scored)
+                if self.epochs is not None and not run.interrupted:
+                    trainer.time = n_steps  # after convergence the vectors only grow older
             self._keep(trainer)
             self._set_history(training.history_of_fit(self, data, order, held_out, run))
             self._take_sample(scored.sample(grouped=not self.shuffle))
@@ -246,10 +224,8 @@ class AveragedPerceptronClassifier(ProbabilisticClassifier):
 
         Parameters
         ----------
-        X : array, CSR matrix or data frame of shape (n_samples, n_features)
+        X, y : data and labels
             New examples.
-        y : array of shape (n_samples,)
-            Their labels.
         classes : array, optional
             All labels that will ever come; needed at the first call unless its y has them all.
         sample_weight : array of shape (n_samples,), optional
@@ -257,7 +233,7 @@ class AveragedPerceptronClassifier(ProbabilisticClassifier):
 
         Returns
         -------
-        self : AveragedPerceptronClassifier
+        self
             The model.
         """
         with training.unchanged_on_error(self):
@@ -318,14 +294,6 @@ class AveragedPerceptronClassifier(ProbabilisticClassifier):
             run = partial(trainer.run, weights=weights, **options)
         train = partial(run, rows, data.codes, order, n_steps)
         return training.in_epochs(self, n_steps, lambda watch: train(watcher=watch))
-
-    def _train_to_the_end(
-        self, trainer: PrimalTrainer, data: TrainingData, order: Index, n_steps: int, scored: ScoredRows
-    ) -> TrainingRun:
-        run = self._train(trainer, data, order, n_steps, scored)
-        if self.epochs is not None and not run.interrupted:
-            trainer.time = n_steps  # after convergence the vectors only grow older
-        return run
 
     def _train_until_best(
         self,
@@ -392,43 +360,10 @@ class AveragedPerceptronClassifier(ProbabilisticClassifier):
         self._validate_params()
         return linear_scores(rows, *self._linear())
 
-    def _in_feature_space(self, X: RowsLike, y: Labels, vector: str) -> Margins:
-        check_is_fitted(self)
-        rows, codes = self._labelled(X, y)
-        made = self._trainer.average() if vector == "average" else self._trainer.last()
-        squares = squared_lengths(rows) + bool(self._trainer.bias)
-        norms = np.sqrt(row_norms(made[0], squared=True) + made[1] ** 2)
-        return Margins(linear_scores(rows, *made), self._signs(codes), norms, np.sqrt(squares))
+    def _for_theory(self) -> WeightsView:
+        from votron.estimators._evidence import WeightsView  # most models are never certified
 
-    def _kernel_of_space(self) -> Kernel:
-        """Return the kernel of the feature space: the feature that is always one adds a constant."""
-        return PolynomialKernel(1) if self._trainer.bias else LinearKernel()
-
-    def _evidence(self, X: RowsLike, y: Labels, comparators: Comparators) -> Evidence:
-        check_is_fitted(self)
-        jointly = self._trainer.joint and self._n_vectors > 1
-        trained = trained_on(
-            self,
-            X,
-            y,
-            vectors=("last", "average"),
-            comparators=comparators,
-            predictor=AVERAGE if self.average else LAST,
-            switches=_SWITCHES if not jointly else {k: v for k, v in _SWITCHES.items() if k not in _NOT_JOINTLY},
-        )
-        return evidence_of_weights(
-            trained,
-            self.n_mistakes_,
-            own_vector="average" if self.average else "last",
-            tau=float(np.max(self._trainer.margin)),
-            jointly=jointly,
-            balanced=isinstance(self.class_weight, str),
-        )
-
-    def _measured(self, X: RowsLike, y: Labels) -> dict[str, Measured]:
-        rows, codes = self._labelled(X, y)
-        made = {LAST: self._trainer.last(), AVERAGE: self._trainer.average()}
-        return {name: Measured.of(linear_scores(rows, *weights), self._signs(codes)) for name, weights in made.items()}
+        return WeightsView(self)
 
     def _form(self) -> tuple[Form, tuple[str, ...]]:
         dropped = (
@@ -439,25 +374,13 @@ class AveragedPerceptronClassifier(ProbabilisticClassifier):
         return Linear(*self._linear()), dropped
 
     def sparsify(self) -> AveragedPerceptronClassifier:
-        """Keep the nonzero weights only, with ``coef_`` as a CSR matrix, until `densify` or further training.
-
-        Returns
-        -------
-        self : AveragedPerceptronClassifier
-            The model.
-        """
+        """Keep the nonzero weights only, with ``coef_`` as a CSR matrix, until `densify` or further training."""
         check_is_fitted(self)
         self._trainer.sparsify()
         return self
 
     def densify(self) -> AveragedPerceptronClassifier:
-        """Keep all weights, with ``coef_`` as an array, as after training.
-
-        Returns
-        -------
-        self : AveragedPerceptronClassifier
-            The model.
-        """
+        """Keep all weights, with ``coef_`` as an array, as after training."""
         check_is_fitted(self)
         self._trainer.densify()
         return self

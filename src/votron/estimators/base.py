@@ -20,7 +20,7 @@ from votron._util.types import Array, Floats, Index, Label, Labels, Params, Rows
 from votron.errors import VotronError
 from votron.estimators._data import encode_labels, is_collection, validated
 from votron.history import TrainingHistory
-from votron.kernels.base import Kernel, is_precomputed, kernel_class
+from votron.kernels.base import is_precomputed, kernel_class
 from votron.record import labels_of
 
 if TYPE_CHECKING:
@@ -173,9 +173,6 @@ class VotronClassifier(ClassifierMixin, BaseEstimator):
         """Return for each row and vector +1 if the vector shall score it positively, else -1."""
         return np.where(codes[:, None] == np.arange(self._n_vectors), 1, -1)
 
-    def _kernel_of_space(self) -> Kernel | None:
-        return getattr(self, "kernel_", None)
-
     def _set_history(self, history: TrainingHistory) -> None:
         self.history_ = history
         self.n_epochs_, self.converged_ = history.n_epochs, bool(history.converged)
@@ -195,16 +192,8 @@ class VotronClassifier(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array, CSR matrix or data frame of shape (n_samples, n_features)
-            Rows; with ``kernel="precomputed"`` their kernel values with the training examples.
-        label : object, optional
-            The class whose score is explained; by default the predicted one, against the runner-up.
-        against : object, optional
-            The class to compare with: the difference of the two scores is explained.
-        top : int or None, default=5
-            How many terms are named one by one, for the class and against it; None: all.
-        first : int, default=0
-            Number of the first row, of the training data as of X, and of the first feature, where they have no names.
+        X, label, against, top, first
+            As in `votron.explain`.
         feature_names : sequence of str, optional
             What to call the features; by default as in training, where the data had names.
         names : sequence of str or Index of pandas, optional
@@ -217,10 +206,9 @@ class VotronClassifier(ClassifierMixin, BaseEstimator):
         """
         from votron._util.frames import in_pandas, is_index, names_by_labels
         from votron.estimators.compact import rule_of
-        from votron.explanations.models import check_are_rows, explained  # most models are never explained
+        from votron.explanations.models import explained  # most models are never explained
 
         check_is_fitted(self)
-        check_are_rows(X)
         model = self._predicting_model()
         rows, _ = validated(model, X, kernel=getattr(model, "kernel_", None), reset=False)
         row_names: dict[int, str] = getattr(model, "row_names_", {})
@@ -259,29 +247,13 @@ class VotronClassifier(ClassifierMixin, BaseEstimator):
         certificate: Certificate | None = None,
         provenance: Mapping[str, object] | None = None,
     ) -> None:
-        """Save the fitted model in one file, which `votron.load` opens.
-
-        Parameters
-        ----------
-        path : str or path-like
-            The file; by custom its name ends in ``.votron``. What was there is replaced when all is written.
-        certificate : Certificate, optional
-            What `votron.certify` found, to go with the model.
-        provenance : dict, optional
-            Where the model comes from, as text, numbers, lists and dicts.
-        """
+        """Save the fitted model in one file, which `votron.load` opens; parameters are as in `votron.save`."""
         from votron.saving.models import save  # most models are never saved
 
         save(self, path, certificate=certificate, provenance=provenance)
 
     def compact(self) -> CompactClassifier:
-        """Return a model that scores as this one does, up to rounding, and keeps nothing else.
-
-        Returns
-        -------
-        CompactClassifier
-            The model; its ``dropped_`` says what it cannot do any more.
-        """
+        """Return a model that scores as this one does, up to rounding; ``dropped_`` says what it cannot do any more."""
         from votron.estimators.compact import compacted
 
         return compacted(self._predicting_model())
@@ -301,20 +273,15 @@ class SupportVectorMixin:
     """Whether scikit-learn's checks must not measure accuracy with a linear kernel."""
 
     def name_rows(self, names: Labels) -> Self:
-        """Keep what the training rows are called, of those that the model keeps: explanations and files have it.
+        """Name the training rows that the model keeps, for explanations and files.
 
         After `fit` they are called as the index of a pandas frame does, of X or else of y, unless it counts from 0.
 
         Parameters
         ----------
         names : sequence, Index of pandas or None
-            A name for each row given to `fit`, such as lines of a file. Nothing else of it is kept than the names of
-            ``support_``, as text, in ``row_names_``. None: names are forgotten.
-
-        Returns
-        -------
-        self
-            The model.
+            A name for each row given to `fit`. The names of ``support_`` are kept, as text, in ``row_names_``. None:
+            names are forgotten.
         """
         from votron._util.frames import is_index, names_by_labels
 

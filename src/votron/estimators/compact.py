@@ -47,10 +47,8 @@ class CompactClassifier(ProbabilisticClassifier):
         As in `VotedPerceptronClassifier`, if the form is not "linear".
     dual_coef_ : array of shape (n_vectors, n_support)
         Coefficients of the support vectors, if the form is "expansion".
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : array of str
-        Names of the features, where the data have names.
+    n_features_in_, feature_names_in_ : int and array of str
+        Number of features, and their names where the data have names.
 
     Examples
     --------

@@ -59,20 +59,17 @@ class NaiveBayesLinearClassifier(VotronClassifier, BernoulliNB):
         The weights w. Of two classes the second is the positive one.
     intercept_ : array of shape (1,) for two classes, else (n_classes,)
         The weight w_0, of a feature that is always 1.
-    presence_log_ratio_ : array of the shape of coef_
-        The log-ratio p of the presence of a feature; for more than two classes log P(x_i = 1 | y).
-    absence_log_ratio_ : array of the shape of coef_
-        The log-ratio q of its absence; for more than two classes log P(x_i = 0 | y).
+    presence_log_ratio_, absence_log_ratio_ : arrays of the shape of coef_
+        The log-ratios p and q of the presence and the absence of a feature; for more than two classes
+        log P(x_i = 1 | y) and log P(x_i = 0 | y).
     class_log_odds_ : array of the shape of intercept_
         log P(y = +1) / P(y = -1); for more than two classes log P(y).
     class_count_, class_log_prior_, feature_count_, feature_log_prob_ : arrays
         As in BernoulliNB.
     history_ : TrainingHistory
         How the model came about.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : array of str
-        Names of the features, where the data have names.
+    n_features_in_, feature_names_in_ : int and array of str
+        Number of features, and their names where the data have names.
 
     Examples
     --------
@@ -93,10 +90,8 @@ class NaiveBayesLinearClassifier(VotronClassifier, BernoulliNB):
     Notes
     -----
     Scores are the log-odds of the second of two classes; of more classes log P(x, y), where the difference of two
-    columns is the log-odds of their classes. Of two classes a score of 0 predicts the first, as in BernoulliNB, and is
-    returned as 0. Within rounding of 0 the sign of `decision_function` and the label of `predict` may differ.
-
-    A class that `partial_fit` has been told of and not yet shown has the log-odds -inf, unless the priors are given.
+    columns is the log-odds of their classes. Of two classes a score of 0 predicts the first, as in BernoulliNB. A class
+    that `partial_fit` has been told of and not yet shown has the log-odds -inf, unless the priors are given.
     """
 
     class_count_: Floats
@@ -142,19 +137,10 @@ class NaiveBayesLinearClassifier(VotronClassifier, BernoulliNB):
 
         Parameters
         ----------
-        X : array, CSR matrix or data frame of shape (n_samples, n_features)
-            New examples.
-        y : array of shape (n_samples,)
-            Their labels.
+        X, y, sample_weight
+            As in `fit`.
         classes : array, optional
             All labels that will ever come; needed at the first call unless its y has them all.
-        sample_weight : array of shape (n_samples,), optional
-            How much each example counts; 1 if not given.
-
-        Returns
-        -------
-        self
-            The model.
         """
         with unchanged_on_error(self), np.errstate(all="ignore"):
             self._validate_params()
@@ -231,19 +217,12 @@ class NaiveBayesLinearClassifier(VotronClassifier, BernoulliNB):
         return self._against_the_first(self.class_log_prior_ + absent.sum(axis=1))
 
     def weights(self, positive: Label, negative: Label) -> tuple[Floats, float]:
-        """Return the weights of the linear classifier that tells two of the classes apart.
+        """Return the weights w and w_0 whose w·x + w_0 is the log-odds of one class against another.
 
         Parameters
         ----------
         positive, negative : label
             The class for which the log-odds are positive, and the other class.
-
-        Returns
-        -------
-        w : array of shape (n_features,)
-            The weights, p - q.
-        w_0 : float
-            The sum of q and the log-odds of the classes.
         """
         present, absent = self._log_probabilities()
         known, prior = self.classes_.tolist(), self.class_log_prior_
@@ -271,19 +250,14 @@ class NaiveBayesLinearClassifier(VotronClassifier, BernoulliNB):
         return Linear(self.coef_, self.intercept_, True, self.binarize), dropped
 
     def log_odds(self, X: RowsLike, positive: Label, negative: Label) -> Floats:
-        """Return the log-odds of one class against another.
+        """Return log P(positive | x) / P(negative | x), the log-odds of one class against another, for each row.
 
         Parameters
         ----------
         X : array, CSR matrix or data frame of shape (n_samples, n_features)
             Rows to score.
         positive, negative : label
-            The class for which the log-odds are positive, and the other class.
-
-        Returns
-        -------
-        array of shape (n_samples,)
-            log P(positive | x) / P(negative | x).
+            The classes.
         """
         w, w_0 = self.weights(positive, negative)
         return np.asarray(self._check_X(X) @ w + w_0)

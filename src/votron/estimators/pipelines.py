@@ -2,35 +2,42 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Self
 
-from sklearn.base import BaseEstimator, is_classifier
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 from sklearn.utils import get_tags
 
 from votron._util.frames import in_pandas, is_frame
-from votron._util.types import Estimator, Frame, Label, Labels, Params, RowsLike
+from votron._util.types import Estimator, Floats, Frame, Label, Labels, Params, RowsLike
+from votron.errors import NotAvailableError
+from votron.estimators._data import M, available_unless
 from votron.estimators.base import VotronClassifier
 from votron.tables import TableEncoder
 
 if TYPE_CHECKING:
-    from votron.explanations import Explanations
+    from votron.explanations import Explanations, Suspects
 
 __all__ = ["ClassifierPipeline", "encoder_for", "table_classifier", "table_options"]
 
 _SCALERS = {"standard": StandardScaler, "robust": RobustScaler, "minmax": MinMaxScaler, "maxabs": MaxAbsScaler}
-_LEARNING = ("fit", "partial_fit")
+
+
+def _if_classifier_has(name: str) -> Callable[[M], M]:
+    def check(model: Pipeline) -> None:
+        if not hasattr(model.steps[-1][1], name):
+            kind = type(model.steps[-1][1]).__name__
+            raise NotAvailableError(f"This {type(model).__name__} has no {name!r}, since {kind} has none.")
+
+    return available_unless(check)
 
 
 class ClassifierPipeline(Pipeline):
-    """A pipeline that has what its classifier has: attributes, and methods, whose rows go through the steps first.
+    """A pipeline that also has the methods of its classifier: their rows go through the steps first.
 
-    It is what `votron.table_classifier` returns, and `votron.load` for files of pipelines. A method that returns
-    another classifier, such as ``with_rule``, returns a pipeline with it.
+    It is what `votron.table_classifier` returns, and `votron.load` for files of pipelines. ``model[-1]`` is the
+    classifier itself, with its attributes.
 
     Examples
     --------
@@ -41,9 +48,10 @@ class ClassifierPipeline(Pipeline):
     >>> X, y = load_iris(return_X_y=True)
     >>> steps = [("scale", StandardScaler()), ("model", VotedPerceptronClassifier(random_state=0))]
     >>> model = ClassifierPipeline(steps).fit(X, y)
-    >>> model.record_.n_examples
+    >>> model[-1].record_.n_examples
     150
-    >>> type(model.with_rule("last")).__name__, model.with_rule("last").rule
+    >>> last = model.with_rule("last")
+    >>> type(last).__name__, last[-1].rule
     ('ClassifierPipeline', 'last')
     """
 
@@ -52,7 +60,7 @@ class ClassifierPipeline(Pipeline):
     def fit(self, X: RowsLike, y: Labels = None, **params: Any) -> Self:
         """Fit the steps, as those of scikit-learn's Pipeline; a model that keeps rows calls them as the index of X."""
         super().fit(X, y, **params)
-        classifier = getattr(self.steps[-1][1], "best_estimator_", self.steps[-1][1])  # that of a search
+        classifier = getattr(self[-1], "best_estimator_", self[-1])  # that of a search
         if in_pandas(X) and hasattr(classifier, "_name_rows_as"):  # it has seen arrays
             classifier._name_rows_as(X, y)
         return self
@@ -65,28 +73,48 @@ class ClassifierPipeline(Pipeline):
 
         return explain(self, X, label, against, top=top, first=first)
 
-    def __getattr__(self, name: str) -> Any:
-        steps = self.__dict__.get("steps")
-        if not steps or name.startswith("_") or name in _LEARNING or hasattr(Pipeline, name):
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        value = getattr(steps[-1][1], name)
-        return self._through_steps(value) if inspect.ismethod(value) else value
+    @_if_classifier_has("compact")
+    def compact(self) -> Self:
+        """Return a pipeline whose classifier only predicts, as `VotedPerceptronClassifier.compact` returns it."""
+        return self._with(self[-1].compact())
 
-    def _through_steps(self, method: Any) -> Any:
-        """Return a method of the classifier that takes rows as the pipeline does."""
-        signature = inspect.signature(method)
+    @_if_classifier_has("with_rule")
+    def with_rule(
+        self,
+        rule: str,
+        normalize_vectors: bool = False,
+        *,
+        X_val: RowsLike | None = None,
+        y_val: Labels | None = None,
+    ) -> Self:
+        """Return a pipeline that predicts by another rule, as `VotedPerceptronClassifier.with_rule` does."""
+        rows = None if X_val is None else self[:-1].transform(X_val)
+        return self._with(self[-1].with_rule(rule, normalize_vectors, X_val=rows, y_val=y_val))
 
-        @functools.wraps(method)
-        def taking(*args: Any, **given: Any) -> Any:
-            bound = signature.bind(*args, **given)
-            for rows in ("X", "X_val"):
-                if bound.arguments.get(rows) is not None:
-                    bound.arguments[rows] = self[:-1].transform(bound.arguments[rows])
-            result = method(*bound.args, **bound.kwargs)
-            changed = isinstance(result, BaseEstimator) and is_classifier(result)
-            return type(self)([*self.steps[:-1], (self.steps[-1][0], result)]) if changed else result
+    @_if_classifier_has("with_best_moment")
+    def with_best_moment(self, X_val: RowsLike, y_val: Labels, rule: str | None = None) -> Self:
+        """Return a pipeline whose training ends at the moment that predicts given data best."""
+        return self._with(self[-1].with_best_moment(self[:-1].transform(X_val), y_val, rule))
 
-        return taking
+    @_if_classifier_has("staged_decision_function")
+    def staged_decision_function(self, X: RowsLike, at: Any = None, rules: Any = None) -> Any:
+        """Yield the scores of any rules at any moments of training."""
+        return self[-1].staged_decision_function(self[:-1].transform(X), at, rules)
+
+    @_if_classifier_has("agreement")
+    def agreement(self, X: RowsLike) -> Floats:
+        """Return which share of the votes the predicted label has."""
+        found: Floats = self[-1].agreement(self[:-1].transform(X))
+        return found
+
+    @_if_classifier_has("suspects")
+    def suspects(self, top: int | None = None, *, first: int = 0) -> Suspects:
+        """Return the training rows that were mistaken often, by much, and late."""
+        found: Suspects = self[-1].suspects(top, first=first)
+        return found
+
+    def _with(self, classifier: Estimator) -> Self:
+        return type(self)([*self.steps[:-1], (self.steps[-1][0], classifier)])
 
 
 def table_classifier(

@@ -54,9 +54,8 @@ from votron.rules.scan import Choice
 from votron.rules.vectors import choices_of, moments_of
 
 if TYPE_CHECKING:
+    from votron.estimators._evidence import RecordView
     from votron.explanations import Suspects
-    from votron.theory.evidence import Evidence, Measured
-    from votron.theory.geometry import Comparators, Margins
 
 __all__ = ["VotedPerceptronClassifier"]
 
@@ -294,10 +293,8 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
 
         Parameters
         ----------
-        X : array, CSR matrix or data frame of shape (n_samples, n_features)
+        X, y : data and labels
             New examples.
-        y : array of shape (n_samples,)
-            Their labels.
         classes : array, optional
             All labels that will ever come; needed at the first call unless its y has them all.
         sample_weight : array of shape (n_samples,), optional
@@ -506,7 +503,7 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
         return self._vectors.scores(rows, *self._choice, n_threads=self._n_threads)
 
     def agreement(self, X: RowsLike) -> Floats:
-        """Return which share of the votes the predicted label has: how much the vectors of training agree on it.
+        """Return which share of the votes the predicted label has, from 0 to 1: how much the vectors agree on it.
 
         Whatever the rule, the votes are counted: of two classes, those for the predicted one; of more, those of the
         predicted class's own vectors, each of which says yes or no.
@@ -515,11 +512,6 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
         ----------
         X : array, CSR matrix or data frame of shape (n_samples, n_features)
             Rows to classify.
-
-        Returns
-        -------
-        array of shape (n_samples,)
-            Shares, from 0 to 1; 1 where all vectors since the first mistake agree.
         """
         check_is_fitted(self)
         rows, _ = validated(self, X, kernel=self.kernel_, reset=False)
@@ -541,11 +533,6 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
             How many, the most suspicious; by default all that were ever mistaken.
         first : int, default=0
             Number of the first row, where rows have no names.
-
-        Returns
-        -------
-        Suspects
-            The rows, ranked, with how often, when last, and for which class they were taken.
         """
         from votron.explanations.suspicion import suspects_of
 
@@ -570,11 +557,6 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
             Whether vectors are divided by their lengths.
         X_val, y_val : data and labels, optional
             For "holdout": choose the vectors that err least on these data. For "auto": choose the rule that does.
-
-        Returns
-        -------
-        VotedPerceptronClassifier
-            The copy.
 
         Examples
         --------
@@ -619,11 +601,6 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
             What to predict; they should not be among the training data.
         rule : str, optional
             The rule; "auto" chooses one too. By default the model's own.
-
-        Returns
-        -------
-        VotedPerceptronClassifier
-            The copy.
         """
         check_is_fitted(self)
         other = copy.copy(self)
@@ -713,20 +690,10 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
             "margins and the certificate (votron.certify)",
         )
 
-    def _in_feature_space(self, X: RowsLike, y: Labels, vector: str) -> Margins:
-        from votron.estimators._evidence import recorded_margins
+    def _for_theory(self) -> RecordView:
+        from votron.estimators._evidence import RecordView  # most models are never certified
 
-        return recorded_margins(self, X, y, vector)
-
-    def _evidence(self, X: RowsLike, y: Labels, comparators: Comparators) -> Evidence:
-        from votron.estimators._evidence import recorded_evidence
-
-        return recorded_evidence(self, X, y, comparators)
-
-    def _measured(self, X: RowsLike, y: Labels) -> dict[str, Measured]:
-        from votron.estimators._evidence import recorded_errors
-
-        return recorded_errors(self, X, y)
+        return RecordView(self)
 
     @property
     def _poor_if_linear(self) -> bool:  # type: ignore[override]

@@ -21,9 +21,8 @@ from votron._util.text import counted
 from votron._util.types import Array, Floats, Index, Label, Labels, Params, Rows, RowsLike
 from votron.errors import VotronError
 from votron.estimators._data import check_two_classes, encode_labels, validated, warn, weighed
-from votron.estimators._grid import moments_until
 from votron.estimators._probabilities import ProbabilisticClassifier
-from votron.estimators._search import Folds, Point, Search, scorer_for, with_every_class_first
+from votron.estimators._search import Folds, Point, Search, moments_until, scorer_for, with_every_class_first
 from votron.estimators._training import unchanged_on_error
 from votron.estimators.voted import VotedPerceptronClassifier, needs_held_out
 from votron.kernels.base import is_precomputed

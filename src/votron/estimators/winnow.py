@@ -6,7 +6,6 @@ from numbers import Real
 from typing import ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
@@ -75,20 +74,16 @@ class WinnowClassifier(VotronClassifier):
         The weights, those of the negations last. None is negative.
     threshold_ : float
         θ.
-    n_mistakes_ : int array of shape (n_vectors,)
-        Mistakes of each vector.
-    n_promotions_, n_demotions_ : int arrays of shape (n_vectors,)
-        Missed positives and false positives.
+    n_mistakes_, n_promotions_, n_demotions_ : int arrays of shape (n_vectors,)
+        Mistakes of each vector, and which of them were missed positives and false positives.
     n_epochs_ : float
         Passes that were run; calls of `partial_fit` count as one each.
     converged_ : bool
         Whether `fit` ended with a whole pass without a mistake: the final weights make none on the training data.
     history_ : TrainingHistory
         How the model came about: data, order of presentation, passes and choices.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : array of str
-        Names of the features, where the data have names.
+    n_features_in_, feature_names_in_ : int and array of str
+        Number of features, and their names where the data have names.
 
     Examples
     --------
@@ -109,9 +104,7 @@ class WinnowClassifier(VotronClassifier):
     -----
     Scores are sums of active weights, less the threshold. A mistake is a wrong prediction, and a score of 0 predicts
     the second class. In Winnow2 no weight falls below 2.2e-308, so that each can rise again. A positive example without
-    any active feature scores −θ: it is a mistake in every pass. ``weights_`` and ``coef_`` are read-only. Ctrl-C during
-    `fit` raises KeyboardInterrupt, but leaves a fitted model of what was learnt until then; a second one leaves the
-    model as it was before.
+    any active feature scores −θ: it is a mistake in every pass. Ctrl-C is as in `VotedPerceptronClassifier`.
 
     References
     ----------
@@ -160,9 +153,7 @@ class WinnowClassifier(VotronClassifier):
             data = training_data(self, X, y)
             n = len(data.codes)
             order = check_random_state(self.random_state).permutation(n) if self.shuffle else np.arange(n)
-            self._check_room()
-            self._keep(self._new_trainer())
-            run = self._train(data, order, training.n_steps_of(self, n))
+            run = self._train(self._new_trainer(), data, order, training.n_steps_of(self, n))
             self._set_history(training.history_of_fit(self, data, order, order[:0], run))
         training.tell_of_end(self, run, _REMEDY)
         return self
@@ -174,87 +165,67 @@ class WinnowClassifier(VotronClassifier):
 
         Parameters
         ----------
-        X : array, CSR matrix or data frame of shape (n_samples, n_features)
+        X, y : data and labels
             New examples.
-        y : array of shape (n_samples,)
-            Their labels.
         classes : array, optional
             All labels that will ever come; needed at the first call unless its y has them all.
 
         Returns
         -------
-        self : WinnowClassifier
+        self
             The model.
         """
         with training.unchanged_on_error(self):
             first = not hasattr(self, "_trainer")
             self._validate_params()
             data = training_data(self, X, y, batch=True, classes=classes)
-            self._check_room()
-            self._keep(self._new_trainer() if first else self._trainer.copy())
             order = np.arange(len(data.codes))
-            run = self._train(data, order, len(order))
+            run = self._train(self._new_trainer() if first else self._trainer.copy(), data, order, len(order))
             self._set_history(training.history_with_batch(self, data, order, interrupted=run.interrupted))
         training.hand_on_ctrl_c(run, run.steps)
         return self
 
     def _new_trainer(self) -> WinnowTrainer:
+        size, complement = (self.n_features_in_, self._n_vectors), bool(self.complement)
+        training.check_room(self, WinnowTrainer.n_bytes(*size, complement=complement))
         return WinnowTrainer(
-            self.n_features_in_,
-            self._n_vectors,
+            *size,
             promotion=self.promotion,
             threshold=self.threshold,
             eliminate=self.demotion == "eliminate",
-            complement=bool(self.complement),
+            complement=complement,
         )
 
-    def _check_room(self) -> None:
-        training.check_room(
-            self, WinnowTrainer.n_bytes(self.n_features_in_, self._n_vectors, complement=bool(self.complement))
-        )
-
-    def _train(self, data: TrainingData, order: Index, n_steps: int) -> TrainingRun:
-        rows, trainer = active_rows(data.rows, self.binarize), self._trainer
-        return training.in_epochs(
+    def _train(self, trainer: WinnowTrainer, data: TrainingData, order: Index, n_steps: int) -> TrainingRun:
+        rows = active_rows(data.rows, self.binarize)
+        run = training.in_epochs(
             self, n_steps, lambda watch: trainer.run(rows, data.codes, order, n_steps, watcher=watch)
         )
+        self._keep(trainer)
+        return run
 
     def _keep(self, trainer: WinnowTrainer) -> None:
         self._trainer, self.threshold_ = trainer, trainer.threshold
-
-    def _trained(self) -> WinnowTrainer:
-        check_is_fitted(self)
-        return self._trainer
+        self.n_promotions_, self.n_demotions_ = trainer.promotions, trainer.demotions
+        self.n_mistakes_ = trainer.promotions + trainer.demotions
 
     @property
     def weights_(self) -> Floats:
         """The weights, those of the negations last."""
-        return _read_only(self._trained().weights)
+        check_is_fitted(self)
+        return _read_only(self._trainer.weights)
 
     @property
     def coef_(self) -> Floats:
         """Coefficients of the features."""
-        return _read_only(self._trained().linear()[0])
+        check_is_fitted(self)
+        return _read_only(self._trainer.linear()[0])
 
     @property
     def intercept_(self) -> Floats:
         """Constants that are added to scores."""
-        return self._trained().linear()[1]
-
-    @property
-    def n_promotions_(self) -> NDArray[np.int64]:
-        """Missed positives of each vector."""
-        return self._trained().promotions.copy()
-
-    @property
-    def n_demotions_(self) -> NDArray[np.int64]:
-        """False positives of each vector."""
-        return self._trained().demotions.copy()
-
-    @property
-    def n_mistakes_(self) -> NDArray[np.int64]:
-        """Mistakes of each vector."""
-        return self._trained().promotions + self._trained().demotions
+        check_is_fitted(self)
+        return self._trainer.linear()[1]
 
     def _scores(self, rows: Rows) -> Floats:
         scores = self._trainer.scores(active_rows(rows, self._fixed["binarize"]))

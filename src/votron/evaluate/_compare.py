@@ -7,11 +7,12 @@ import pickle
 import tempfile
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from itertools import count
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
 from numbers import Integral, Real
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -50,6 +51,8 @@ _CONSTRAINTS = {
 _PREDICTED_AT_ONCE = 1000
 """Rows whose prediction is timed, at least: with the few of a small fold the time would be that of a call."""
 _LONGEST = 200
+
+_Splits: TypeAlias = list[tuple[Index, Index]]
 
 
 def compare(
@@ -96,7 +99,7 @@ def compare(
     max_rows : int or None, default=20000
         Of more rows, so many are drawn, the same share of every class, but a row of a rare one for each fold.
     max_seconds : float, optional
-        End after so long, checked between fits, with the classifiers that have finished at least one repeat.
+        End after so long, checked between fits, with the classifiers that are finished; the quick ones are first.
     n_jobs : int or None, default=None
         Threads of each classifier. None: as many as this process may use.
     encoding : dict, optional
@@ -133,32 +136,47 @@ def compare(
     threads = effective_threads(n_jobs, owner="compare")
     rows = _checked(X, y, sample_weight, class_weight)
     drawn = _drawn(rows, max_rows, random_state, folds)
+    splits = [split for k in range(repeats) for split in _stratified(drawn.y, folds, random_state + k)]
     settings = {"random_state": int(random_state), "n_jobs": threads, "class_weight": class_weight}
-    entries = list(_entries(drawn, estimators, sklearn, encoding or {}, settings))
-    splits = (_stratified(drawn.y, folds, random_state + k) for k in range(repeats))
-    end, done = math.inf if max_seconds is None else start + max_seconds, count(1)
+    models = _models(drawn.X, estimators, sklearn, encoding or {}, settings)
+    end, done = math.inf if max_seconds is None else start + max_seconds, 0
 
-    def report(name: str) -> None:
+    def after_fit(name: str) -> None:
+        nonlocal done
+        done += 1
         if callback is not None:
-            callback(next(done), len(entries) * folds * repeats, name)
+            callback(done, len(models) * len(splits), name)
+        if time.monotonic() > end and done % len(splits):
+            raise _OutOfTime
 
+    found: list[ComparisonRow] = []
+    left_out: dict[str, str] = {}
+    stopped = ""
     with threadpool_limits(threads):
-        stopped = _run(entries, drawn, splits, SCORES[score], end, report)
-    found = [each for each in entries if each.folds and not each.left_out]
+        for name, model in models.items():
+            try:
+                if time.monotonic() > end:
+                    raise _OutOfTime
+                found.append(_measured(name, model, drawn, splits, SCORES[score], after_fit))
+            except (KeyboardInterrupt, _OutOfTime) as reason:
+                stopped = "out of time" if isinstance(reason, _OutOfTime) else "interrupted"
+                break
+            except Exception as error:  # of anybody's class: the others go on
+                left_out[name] = _reason(error)
+                done = (1 + done // len(splits)) * len(splits)
     if not found and stopped == "interrupted":
         raise KeyboardInterrupt
-    unfinished = "It was not finished." if stopped == "interrupted" else "There was no time left for it."
-    left_out = {each.name: each.left_out or unfinished for each in entries if each not in found}
+    compared = {row.name for row in found}
+    left_out |= {name: "It was not finished." for name in models if name not in compared | set(left_out)}
     if not found:
         reasons = " ".join(f"{name}: {why}" for name, why in left_out.items())
         raise VotronError(f"No candidate could be compared. {reasons}")
-    common = min(len(each.folds) for each in found)  # whole repeats, of which some may have one more
     return Comparison(
-        rows=tuple(sorted((each.row(common) for each in found), key=lambda row: round(-row.score, 12))),
+        rows=tuple(sorted(found, key=lambda row: round(-row.score, 12))),
         score_name=score,
         left_out=left_out,
         folds=int(folds),
-        repeats=common // int(folds),
+        repeats=int(repeats),
         random_state=int(random_state),
         n_rows=len(rows.y),
         n_used=len(drawn.y),
@@ -167,12 +185,12 @@ def compare(
         weighted=drawn.scoring is not None,
         seconds=time.monotonic() - start,
         stopped=stopped,
-        baseline=next((each.name for each in found if _is_baseline(each.classifier)), None),
-        repeats_asked=int(repeats),
+        baseline=next((row.name for row in found if _is_baseline(classifier_of(models[row.name]))), None),
     )
 
 
-# -- rows --------------------------------------------------------------------------------------------------------------
+class _OutOfTime(Exception):
+    """Ends a comparison between two fits."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,10 +201,11 @@ class _Rows:
     y: Array
     weight: Floats | None
     scoring: Floats | None
+    weighs_classes: bool
 
     def take(self, at: Index) -> _Rows:
         weight, scoring = (None if each is None else each[at] for each in (self.weight, self.scoring))
-        return _Rows(_safe_indexing(self.X, at), self.y[at], weight, scoring)
+        return _Rows(_safe_indexing(self.X, at), self.y[at], weight, scoring, self.weighs_classes)
 
 
 def _checked(
@@ -203,24 +222,21 @@ def _checked(
         given = None if given is None else given[kept]
     classes, _ = encode_labels(y)
     check_two_classes(classes, (n, getattr(X, "shape", (n, 1))[-1]))
-    return _Rows(X, y, given, scoring)
+    return _Rows(X, y, given, scoring, class_weight is not None)
 
 
 def _drawn(rows: _Rows, max_rows: int | None, seed: int, folds: int) -> _Rows:
     """Return of too many rows the same share of every class, but as many of a rare class as there are folds."""
-    n, codes = len(rows.y), np.unique(rows.y, return_inverse=True)[1]
+    n, (_, codes, counts) = len(rows.y), np.unique(rows.y, return_inverse=True, return_counts=True)
     if max_rows is None or n <= max_rows:
         return rows
-    counts = np.bincount(codes)
     shares = np.maximum(np.minimum(counts, folds), counts * max_rows // n)
-    cut_most = np.argsort(-(counts * max_rows % n), kind="stable")
-    shares[cut_most[: max(0, max_rows - int(shares.sum()))]] += 1
     order = np.random.RandomState(seed).permutation(n)
     drawn = [order[codes[order] == code][:share] for code, share in enumerate(shares)]
     return rows.take(np.sort(np.concatenate(drawn)))
 
 
-def _stratified(y: Array, folds: int, seed: int) -> list[tuple[Index, Index]]:
+def _stratified(y: Array, folds: int, seed: int) -> _Splits:
     """Return for each fold the rows to learn from and those to predict."""
     classes, counts = np.unique(y, return_counts=True)
     if counts.min() < 2:
@@ -240,41 +256,16 @@ def _stratified(y: Array, folds: int, seed: int) -> list[tuple[Index, Index]]:
         return list(StratifiedKFold(folds, shuffle=True, random_state=seed).split(np.zeros(len(y)), y))
 
 
-# -- classifiers -------------------------------------------------------------------------------------------------------
-
-
-@dataclass(eq=False)
-class _Entry:
-    """A classifier in a comparison, and what was measured of it."""
-
-    name: str
-    model: Estimator
-    folds: list[tuple[float, float, float]] = field(default_factory=list)
-    """Score, seconds of training, and seconds of predicting 1,000 rows."""
-    remarks: list[str] = field(default_factory=list)
-    size: tuple[int | None, bool] | None = None
-    left_out: str = ""
-
-    @property
-    def classifier(self) -> Estimator:
-        return classifier_of(self.model)
-
-    def row(self, n_folds: int) -> ComparisonRow:
-        scores, train, predict = zip(*self.folds[:n_folds], strict=True)
-        kind, remarks = type(self.classifier).__name__, tuple(dict.fromkeys(self.remarks))
-        return ComparisonRow(self.name, kind, scores, train, predict, *(self.size or (None, False)), remarks)
-
-
-def _entries(
-    rows: _Rows,
+def _models(
+    X: RowsLike,
     estimators: Iterable[str] | Mapping[str, Estimator] | None,
     sklearn: bool,
     options: Params,
     settings: Params,
-) -> Iterator[_Entry]:
-    """Yield the classifiers to compare, unfitted, with what there is to say of weights that one does not take."""
+) -> dict[str, Estimator]:
+    """Return the classifiers to compare, unfitted, with those settings that they have and nobody set."""
     own = estimators if isinstance(estimators, Mapping) else {}
-    usual = usual_candidates(rows.X, options.get("text", ()))
+    usual = usual_candidates(X, options.get("text", ()))
     theirs = [name for name in usual if name != "majority" and CANDIDATES[name][0].startswith("sklearn.")]
     names = [name for name in usual if name not in theirs] if estimators is None else list(estimators)
     names += theirs if sklearn else []
@@ -286,20 +277,15 @@ def _entries(
             f"Got {wrong[0] if wrong else names!r} instead.",
             parameter="estimators",
         )
-    for name in dict.fromkeys(names):
+    models = {}
+    for name in names:
         model = clone(own[name]) if name in own else new_candidate(name)
         classifier = classifier_of(model)
         known = classifier.get_params(deep=False)
         classifier.set_params(**{each: value for each, value in settings.items() if known.get(each, 0) is None})
-        if not hasattr(model, "steps"):
-            steps = _steps_before(rows.X, model, options)
-            model = ClassifierPipeline([*steps, ("model", model)]) if steps else model
-        entry = _Entry(name, model)
-        if settings["class_weight"] is not None and "class_weight" not in known:
-            entry.remarks.append("No weights of classes, which it does not take.")
-        if rows.weight is not None and not has_fit_parameter(classifier, "sample_weight"):
-            entry.left_out = "It takes no weights of rows."
-        yield entry
+        steps = [] if hasattr(model, "steps") else _steps_before(X, model, options)
+        models[name] = ClassifierPipeline([*steps, ("model", model)]) if steps else model
+    return models
 
 
 def _steps_before(X: RowsLike, classifier: Estimator, options: Params) -> list[tuple[str, Estimator]]:
@@ -318,58 +304,39 @@ def _is_baseline(classifier: Estimator) -> bool:
     return isinstance(classifier, DummyClassifier) and classifier.strategy in ("prior", "most_frequent")
 
 
-# -- fits --------------------------------------------------------------------------------------------------------------
-
-
-def _run(
-    entries: list[_Entry],
-    rows: _Rows,
-    splits: Iterable[list[tuple[Index, Index]]],
-    scorer: Scorer,
-    end: float,
-    report: Callable[[str], None],
-) -> str:
-    """Measure all classifiers, one repeat after another; return what stopped it, or nothing."""
-    try:
-        for repeat in splits:
-            for entry in entries:
-                measured = []
-                for split in repeat if not entry.left_out else ():
-                    if time.monotonic() > end:
-                        return "out of time"
-                    try:
-                        measured.append(_measured(entry, rows, split, scorer))
-                    except Exception as error:  # of anybody's class: the others go on
-                        entry.left_out = _reason(error)
-                        break
-                    report(entry.name)
-                entry.folds += measured
-    except KeyboardInterrupt:
-        return "interrupted"
-    return ""
-
-
-def _measured(entry: _Entry, rows: _Rows, split: tuple[Index, Index], scorer: Scorer) -> tuple[float, float, float]:
-    weights = None if rows.scoring is None else rows.scoring[split[1]]
+def _measured(
+    name: str, model: Estimator, rows: _Rows, splits: _Splits, scorer: Scorer, after_fit: Callable[[str], None]
+) -> ComparisonRow:
+    """Cross-validate a classifier."""
+    classifier, tests, remarks = classifier_of(model), (test for _, test in splits), []
+    if rows.weight is not None and not has_fit_parameter(classifier, "sample_weight"):
+        raise VotronError("It takes no weights of rows.")
+    if rows.weighs_classes and "class_weight" not in classifier.get_params():
+        remarks.append("No weights of classes, which it does not take.")
+    size: tuple[int | None, bool] | None = None
 
     def scores(model: Estimator, X: RowsLike, y: Array) -> dict[str, float]:
-        classifier = classifier_of(model)
-        stopped = getattr(getattr(classifier, "history_", None), "interrupted", False)
-        if stopped or getattr(classifier, "stopped_", "") == "interrupted":  # Votron's keep what they learnt until then
+        nonlocal size
+        fitted = classifier_of(model)
+        stopped = getattr(getattr(fitted, "history_", None), "interrupted", False)
+        if stopped or getattr(fitted, "stopped_", "") == "interrupted":  # Votron's keep what they learnt until then
             raise KeyboardInterrupt
-        entry.size = entry.size or _size_of(model)
-        return {"score": scorer(model, X, y, weights), "predict": _predict_seconds(model, X, len(y))}
+        test, size = next(tests), size or _size_of(model)
+        weights = None if rows.scoring is None else rows.scoring[test]
+        found = {"score": scorer(model, X, y, weights), "predict": _predict_seconds(model, X, len(y))}
+        after_fit(name)
+        return found
 
-    prefix = f"{entry.model.steps[-1][0]}__" if hasattr(entry.model, "steps") else ""
+    prefix = f"{model.steps[-1][0]}__" if hasattr(model, "steps") else ""
     params = {} if rows.weight is None else {f"{prefix}sample_weight": rows.weight}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        found = cross_validate(
-            entry.model, rows.X, rows.y, cv=[split], scoring=scores, params=params, error_score="raise"
-        )
+        found = cross_validate(model, rows.X, rows.y, cv=splits, scoring=scores, params=params, error_score="raise")
     if any(issubclass(each.category, ConvergenceWarning) for each in caught):
-        entry.remarks.append("It did not converge.")
-    return float(found["test_score"][0]), float(found["fit_time"][0]), float(found["test_predict"][0])
+        remarks.append("It did not converge.")
+    scored, train, predict = (tuple(found[each].tolist()) for each in ("test_score", "fit_time", "test_predict"))
+    n_bytes, is_file = size or (None, False)
+    return ComparisonRow(name, type(classifier).__name__, scored, train, predict, n_bytes, is_file, tuple(remarks))
 
 
 def _predict_seconds(model: Estimator, X: RowsLike, n: int) -> float:
@@ -382,16 +349,12 @@ def _predict_seconds(model: Estimator, X: RowsLike, n: int) -> float:
 
 def _size_of(model: Estimator) -> tuple[int | None, bool]:
     """Return the bytes of a fitted model, and whether they are those of a model file: others are pickled."""
-    try:
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder, "model.votron")
-            save(model, path)
-            return path.stat().st_size, True
-    except Exception:  # scikit-learn's, or one that no file can hold
-        try:
-            return len(pickle.dumps(model)), False
-        except Exception:  # whatever the pickling of anybody's class may raise
-            return None, False
+    with suppress(Exception), tempfile.TemporaryDirectory() as folder:
+        save(model, path := Path(folder, "model.votron"))
+        return path.stat().st_size, True
+    with suppress(Exception):  # scikit-learn's, or one that no file can hold
+        return len(pickle.dumps(model)), False
+    return None, False
 
 
 def _reason(error: Exception) -> str:

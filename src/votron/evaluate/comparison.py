@@ -29,8 +29,8 @@ class ComparisonRow:
     --------
     >>> from votron.evaluate import ComparisonRow
     >>> row = ComparisonRow("voted", "VotedPerceptronClassifier", (0.75, 1.0), (0.1, 0.3), (0.01, 0.01), 2000, True)
-    >>> row.score, row.train_time
-    (0.875, 0.2)
+    >>> row.score
+    0.875
     """
 
     name: str
@@ -42,9 +42,8 @@ class ComparisonRow:
     predict_seconds: tuple[float, ...]
     """Seconds for training on each fold, and for predicting 1,000 rows, both with the encoding of tables."""
     n_bytes: int | None
-    """The size of the model of the first fold; None if it cannot be stored."""
     is_file: bool
-    """Whether that is the size of a model file; otherwise the model was pickled."""
+    """The size of the model of the first fold (None if it cannot be stored), as a model file or else pickled."""
     remarks: tuple[str, ...] = ()
     """Warnings of training, each once."""
 
@@ -52,16 +51,6 @@ class ComparisonRow:
     def score(self) -> float:
         """The mean over the folds."""
         return float(np.mean(self.scores))
-
-    @property
-    def train_time(self) -> float:
-        """Seconds of training, the median over the folds."""
-        return float(np.median(self.train_seconds))
-
-    @property
-    def predict_time(self) -> float:
-        """Seconds for predicting 1,000 rows, the median over the folds."""
-        return float(np.median(self.predict_seconds))
 
 
 @dataclass(frozen=True)
@@ -82,13 +71,11 @@ class Comparison:
     rows: tuple[ComparisonRow, ...]
     """All that finished these folds, the best first."""
     score_name: str
-    """The score that they are compared by."""
     left_out: dict[str, str]
     """Those that did not finish, and why."""
     folds: int
     repeats: int
     random_state: int
-    """The splits: number of folds, repeats and seed."""
     n_rows: int
     n_used: int
     """Rows of the data with a weight above 0, and how many of them were drawn for the folds."""
@@ -99,13 +86,10 @@ class Comparison:
     weighted: bool = False
     """Whether rows count by weights."""
     seconds: float = 0.0
-    """The time that all of it took."""
     stopped: str = ""
     """"interrupted" or "out of time" if not all are finished; else empty."""
     baseline: str | None = None
     """The name of the one that always says the most frequent class, if it is among them."""
-    repeats_asked: int = 0
-    """Repeats that were asked for, of which ``repeats`` were finished by all."""
 
     @property
     def is_share(self) -> bool:
@@ -156,12 +140,6 @@ class Comparison:
         """Return the best, and all whose difference to it may be noise."""
         return [row.name for row in self.rows if self.difference(row.name).is_noise]
 
-    def verdict(self, name: str) -> str:
-        """Return the verdict on a classifier beside the best: "best", "noise" or "worse"."""
-        return "best" if name == self.best.name else "noise" if self.difference(name).is_noise else "worse"
-
-    # -- for people ----------------------------------------------------------------------------------------------------
-
     def to_text(self, width: int = 120) -> str:
         """Return the table, and what it comes to, in lines of at most so many characters."""
         stopped = f" ({self.stopped})" if self.stopped else ""
@@ -177,14 +155,13 @@ class Comparison:
         points = ", points" if self.is_share and not short else ""
         head = ["", self.score_name, f"{100 * self.confidence:g} % interval", f"behind{points}"]
         shown = [[*head, "train", "predict", "size"]]
-        for row in self.rows:
-            gap = self.difference(row.name)
-            behind = self._range(gap.low, gap.high)
+        for row in self.records():
+            behind = self._range(row["behind_low"], row["behind_high"])
             verdicts = {"best": "best", "noise": "noise" if short else f"{behind}: noise", "worse": behind}
-            score = f"{100 * row.score:.1f} %" if self.is_share else f"{row.score:.4f}"
-            cells = [row.name, score, self._range(*self.interval(row.name)), verdicts[self.verdict(row.name)]]
-            size = "–" if row.n_bytes is None else rounded_bytes(row.n_bytes)
-            shown.append([*cells, _short_time(row.train_time), _short_time(row.predict_time), size])
+            score = f"{100 * row['score']:.1f} %" if self.is_share else f"{row['score']:.4f}"
+            cells = [row["name"], score, self._range(row["low"], row["high"]), verdicts[row["verdict"]]]
+            size = "–" if row["bytes"] is None else rounded_bytes(row["bytes"])
+            shown.append([*cells, _short_time(row["train_seconds"]), _short_time(row["predict_seconds"]), size])
         return shown
 
     def _range(self, low: float, high: float) -> str:
@@ -198,8 +175,6 @@ class Comparison:
     def remarks(self) -> list[str]:
         """Return which classifiers are missing and why, and warnings of training, in sentences."""
         found = [f"Left out: {name}. {why}" for name, why in self.left_out.items()]
-        if self.repeats < self.repeats_asked:
-            found.append(f"Compared by {self.repeats} of {self.repeats_asked} repeats, which all have finished.")
         return found + [f"{row.name}: {remark}" for row in self.rows for remark in row.remarks]
 
     def summary(self) -> list[str]:
@@ -210,9 +185,8 @@ class Comparison:
         found = [f"{self.best.name} is better than all others {rows}, by more than noise."]
         if len(good) > 1:
             found = [f"The {len(good)} best cannot be told apart {rows}: the differences may be noise."]
-        names = [row.name for row in self.rows if self.baseline not in (None, row.name)]
-        gaps = {name: self.differences[name, self.baseline or ""] for name in names}
-        if no_better := [name for name, gap in gaps.items() if gap.is_noise or gap.mean < 0]:
+        gaps = {a: gap for (a, b), gap in self.differences.items() if b == self.baseline}
+        if no_better := [row.name for row in self.rows if row.name in gaps and not gaps[row.name].is_better]:
             found.append(f"Not clearly better than always saying the most frequent class: {joined(no_better)}.")
         return found
 
@@ -221,8 +195,6 @@ class Comparison:
         from votron.plots import ComparisonDisplay
 
         return ComparisonDisplay.from_comparison(self, ax=ax)
-
-    # -- for machines --------------------------------------------------------------------------------------------------
 
     def records(self) -> list[Params]:
         """Return the table as a list of dicts, which ``pandas.DataFrame`` takes."""
@@ -242,9 +214,9 @@ class Comparison:
             "behind_high": gap.high,
             "p": gap.p,
             "adjusted_p": gap.adjusted_p,
-            "verdict": self.verdict(row.name),
-            "train_seconds": row.train_time,
-            "predict_seconds": row.predict_time,
+            "verdict": "best" if row is self.best else "noise" if gap.is_noise else "worse",
+            "train_seconds": float(np.median(row.train_seconds)),
+            "predict_seconds": float(np.median(row.predict_seconds)),
             "bytes": row.n_bytes,
             "stored_as": None if row.n_bytes is None else "model file" if row.is_file else "pickle",
             "scores": list(row.scores),

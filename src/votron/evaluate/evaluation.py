@@ -12,7 +12,7 @@ from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
 from votron._util.frames import plain_labels
 from votron._util.pages import name_of
 from votron._util.pipelines import classifier_of, rows_for_classifier, weighs_classes
-from votron._util.text import LONGEST, counted, first_of, percent, percent_range
+from votron._util.text import counted, first_of, percent, percent_range
 from votron._util.text_tables import as_text
 from votron._util.types import Array, Classes, Estimator, Floats, Index, Label, Labels, Params, RowsLike
 from votron.errors import VotronError
@@ -33,24 +33,23 @@ class Confusion:
 
     def __init__(self) -> None:
         self.counts: Counter[tuple[Label, Label]] = Counter()
+        self.rows: Counter[Label] = Counter()
+        """Rows of each true label."""
 
     def add(self, true: Array, predicted: Array) -> None:
-        """Count a batch."""
         self.counts.update(zip(true.tolist(), predicted.tolist(), strict=True))
+        self.rows.update(true.tolist())
 
     @property
     def n(self) -> int:
-        """Rows."""
-        return self.counts.total()
+        return self.rows.total()
 
     @property
     def wrong(self) -> int:
-        """Rows with a wrong prediction."""
         return sum(count for _, _, count in self.largest())
 
     @property
     def error(self) -> float:
-        """The share of wrong predictions."""
         return self.wrong / self.n
 
     def interval(self, confidence: float = 0.95) -> tuple[float, float]:
@@ -60,7 +59,12 @@ class Confusion:
     def labels(self, classes: Classes) -> list[Label]:
         """Return a model's labels, and those of the data that it has never seen."""
         known: list[Label] = classes.tolist()
-        return known + sorted({true for true, _ in self.counts} - set(known), key=str)
+        return known + sorted(set(self.rows) - set(known), key=str)
+
+    def _as_rows(self) -> Params:
+        """Return true and predicted labels as scikit-learn's metrics take them: each pair once, with its count."""
+        true, predicted = zip(*self.counts, strict=True)
+        return {"y_true": true, "y_pred": predicted, "sample_weight": list(self.counts.values())}
 
     def matrix(self, labels: list[Label]) -> Index:
         """Return the counts, a row for each true label and a column for each predicted one."""
@@ -69,63 +73,46 @@ class Confusion:
     def by_class(self, labels: list[Label]) -> list[Params]:
         """Return precision, recall and F1 (None for 0/0), rows and wrong rows of each label."""
         shares = precision_recall_fscore_support(**self._as_rows(), labels=labels, zero_division=np.nan)[:3]
-        counts = self.matrix(labels)
-        rows, right = counts.sum(axis=1), np.diag(counts)
         found = []
-        for i, label in enumerate(labels):
-            named = zip(("precision", "recall", "f1"), (float(each[i]) for each in shares), strict=True)
+        for label, *values in zip(labels, *(each.tolist() for each in shares), strict=True):
+            named = zip(("precision", "recall", "f1"), values, strict=True)
             known = {name: None if np.isnan(share) else share for name, share in named}
-            found.append({"label": label, **known, "rows": int(rows[i]), "wrong": int(rows[i] - right[i])})
+            wrong = self.rows[label] - self.counts[label, label]
+            found.append({"label": label, **known, "rows": self.rows[label], "wrong": wrong})
         return found
-
-    def _as_rows(self) -> Params:
-        """Return true and predicted labels as scikit-learn's metrics take them: each pair once, with its count."""
-        true, predicted = zip(*self.counts, strict=True)
-        return {"y_true": true, "y_pred": predicted, "sample_weight": list(self.counts.values())}
 
     def means(self, labels: list[Label]) -> dict[str, float]:
         """Return balanced accuracy and macro F1: means of recall and F1 over the labels that have one."""
-        rows = self.by_class(labels)
-        names = {"balanced_accuracy": "recall", "macro_f1": "f1"}
-        return {
-            name: float(np.mean([row[each] for row in rows if row[each] is not None])) for name, each in names.items()
-        }
+        rows, names = self.by_class(labels), {"balanced_accuracy": "recall", "macro_f1": "f1"}
+        known = {name: [row[each] for row in rows if row[each] is not None] for name, each in names.items()}
+        return {name: float(np.mean(values)) for name, values in known.items()}
 
     def largest(self) -> list[tuple[Label, Label, int]]:
         """Return true label, predicted label and count of wrong predictions, the most frequent first."""
         found = [(*key, count) for key, count in self.counts.items() if key[0] != key[1]]
         return sorted(found, key=lambda entry: (-entry[2], str(entry[0]), str(entry[1])))
 
-    def _rows_of_labels(self) -> Counter[Label]:
-        rows: Counter[Label] = Counter()
-        for (true, _), count in self.counts.items():
-            rows[true] += count
-        return rows
-
     @property
     def majority(self) -> Params:
         """The most frequent label, of several the first by name, and the error of always saying it."""
-        rows = self._rows_of_labels()
-        label = min(rows, key=lambda each: (-rows[each], str(each)))
-        wrong = self.n - rows[label]
+        label = min(self.rows, key=lambda each: (-self.rows[each], str(each)))
+        wrong = self.n - self.rows[label]
         return {"label": label, "wrong": wrong, "error": wrong / self.n}
 
     @property
     def rarest(self) -> Params:
         """The label with the fewest rows, how many it has, how many of these are found, and whether that is rare."""
-        rows = self._rows_of_labels()
-        label = min(rows, key=lambda each: (rows[each], str(each)))
-        rare = rows[label] < self.n * min(_RARE, 0.5 / len(rows))
-        return {"label": label, "rows": rows[label], "found": self.counts[label, label], "rare": rare}
+        label = min(self.rows, key=lambda each: (self.rows[each], str(each)))
+        n, rare = self.rows[label], self.rows[label] < self.n * min(_RARE, 0.5 / len(self.rows))
+        return {"label": label, "rows": n, "found": self.counts[label, label], "rare": rare}
 
 
 def rarest_in_words(rarest: Mapping[str, Label], *, weighed: bool, of: str = "") -> str:
     """Return how many rows of the rarest class are found, where it is rare, or classes were ``weighed``; else ""."""
     if not (rarest["rare"] or weighed):
         return ""
-    name, rows = name_of(rarest["label"], LONGEST), rarest["rows"]
-    are = "is" if rows == 1 else "are"
-    return f"{rarest['found']:,} of {counted(rows, 'row')} of '{name}', the rarest class{of}, {are} found"
+    rows, are = counted(rarest["rows"], "row"), "is" if rarest["rows"] == 1 else "are"
+    return f"{rarest['found']:,} of {rows} of '{name_of(rarest['label'])}', the rarest class{of}, {are} found"
 
 
 def beside_majority(wrong: int, majority: Mapping[str, Label], *, by_error: bool = False) -> str:
@@ -185,11 +172,10 @@ class Evaluation:
             raise VotronError(message, parameter="threshold")
         self.counts = Confusion()
         self.rules: RulesOverTime | None = None
+        if all_rules and not has_moments(self.classifier):
+            message = f"Several rules are for models that keep their record. Got a {type(self.classifier).__name__}."
+            raise VotronError(message, parameter="all_rules")
         if all_rules:
-            if not has_moments(self.classifier):
-                kind = type(self.classifier).__name__
-                message = f"Several rules are for models that keep their record. Got a {kind} instead."
-                raise VotronError(message, parameter="all_rules")
             record, rules = self.classifier.record_, rules_that_differ(len(self.classes))
             self.rules = RulesOverTime(self.classifier, rules, [record.n_steps / record.n_examples])
         self._logs: list[Floats] = []
@@ -201,30 +187,22 @@ class Evaluation:
         """Predict a batch and count it; return the predicted labels."""
         X, y, model = rows_for_classifier(self.model, X), np.asarray(y), self.classifier
         logs = _log_probabilities(model, X)
-        if logs is None:
-            predicted = np.asarray(model.predict(X))
-            if has_class_scores(model):
-                self._scores.append(np.asarray(model.decision_function(X)))
-        else:
-            predicted = self._chosen(logs, X)
+        if logs is not None:
             self._logs.append(logs)
+        elif has_class_scores(model):
+            self._scores.append(np.asarray(model.decision_function(X)))
+        if logs is not None and self.threshold is not None:
+            predicted = model.classes_[(logs[:, 1] >= np.log(self.threshold)).astype(int)]
+        elif logs is not None and isinstance(model, ProbabilisticClassifier):  # predicts the most probable label
+            predicted = model.classes_[logs.argmax(axis=1)]
+        else:
+            predicted = np.asarray(model.predict(X))
         self._true.append(y)
         self._right.append(predicted == y)
         self.counts.add(y, predicted)
         if self.rules is not None:
             self.rules.add(X, y)
-        return predicted
-
-    def _chosen(self, logs: Floats, X: RowsLike) -> Array:
-        """Return the labels by the threshold, or the most probable ones where these are what the model predicts."""
-        classes = self.classifier.classes_
-        if self.threshold is not None:
-            return np.asarray(classes[(logs[:, 1] >= np.log(self.threshold)).astype(int)])
-        if isinstance(self.classifier, ProbabilisticClassifier):
-            return np.asarray(classes[logs.argmax(axis=1)])
-        return np.asarray(self.classifier.predict(X))
-
-    # -- what was found ------------------------------------------------------------------------------------------------
+        return np.asarray(predicted)
 
     @property
     def labels(self) -> list[Label]:
@@ -287,8 +265,6 @@ class Evaluation:
         """Return which class is the true label of each row."""
         return np.asarray(np.concatenate(self._true)[:, None] == self.classifier.classes_)
 
-    # -- for people and machines ---------------------------------------------------------------------------------------
-
     def error_in_words(self, confidence: float = 0.95, between: str = "; ") -> str:
         """Return the error with its interval."""
         found = self.counts
@@ -335,15 +311,11 @@ class Evaluation:
         """Return the errors of the rules as a table, the head first; nothing without a record."""
         if self.rules is None:
             return []
-        cells = [["rule", "wrong", "error", f"{100 * confidence:g} % interval"]]
+        cells, mine = [["rule", "wrong", "error", f"{100 * confidence:g} % interval"]], self.classifier
         for rule, wrong in self.rules.wrong.items():
-            own = " (this model)" if rule == self._own_rule() else ""
+            own = " (this model)" if rule == (mine.rule_, mine.normalize_vectors) else ""
             cells.append([rule_words(rule) + own, *_counted_cells(int(wrong[-1]), self.rules.n, confidence)[1:]])
         return cells
-
-    def _own_rule(self) -> tuple[str | None, bool]:
-        mine = getattr(self.classifier, "rule_", getattr(self.classifier, "rule", None))
-        return mine, bool(getattr(self.classifier, "normalize_vectors", False))
 
     def _confusion_table(self, labels: list[Label], width: int) -> str:
         """Return the matrix, or where that would be too wide the most frequent confusions."""

@@ -111,26 +111,22 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 @dataclass(frozen=True)
 class Difference:
-    """By how much one learner's score is above another's, over all folds.
-
-    Attributes
-    ----------
-    mean : float
-        The mean difference.
-    low, high : float
-        An interval for it, at the level that Holm's method tests it with: 0 is outside just where it is no noise.
-    p, adjusted_p : float
-        The p-value of the corrected resampled t-test, and the same by Holm's method.
-    is_noise : bool
-        Whether it may well be chance.
-    """
+    """By how much one learner's score is above another's, over all folds."""
 
     mean: float
     low: float
     high: float
+    """An interval for the mean, at the level that Holm's method tests it with: without 0 if it is no noise."""
     p: float
     adjusted_p: float
+    """The p-value of the corrected resampled t-test, and the same by Holm's method."""
     is_noise: bool
+    """Whether it may well be chance."""
+
+    @property
+    def is_better(self) -> bool:
+        """Whether the first learner is better, by more than noise."""
+        return self.mean > 0 and not self.is_noise
 
     def reversed(self) -> Difference:
         """Return the same, seen from the other learner."""
@@ -154,8 +150,7 @@ def differences(
     test_share : float
         Test rows over training rows of a fold.
     confidence : float, default=0.95
-        The chance that no difference at all is found among learners that are equally good; with a baseline that of
-        each of the two families by itself.
+        The chance that no difference is found among learners that are equally good.
     baseline : optional
         One of the names, if who is better than it is a question of its own: its pairs are a family by themselves.
     step : float, default=0.0

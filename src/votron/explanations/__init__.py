@@ -9,9 +9,8 @@ exactly where the numbers are whole and below 2^53. With other kernels features 
 column does to it, by itself, stands in their place.
 """
 
-from votron.explanations.columns import Effect
 from votron.explanations.explanation import Explanation, Explanations, History, Term, Terms
-from votron.explanations.features import strongest_features
+from votron.explanations.features import Effect, strongest_features
 from votron.explanations.models import explain, suspects
 from votron.explanations.suspicion import Suspects
 

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections import UserList
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
-from votron._util.text import counted
+from votron._util.text import counted, shortened
+from votron._util.text_tables import as_text as table
 from votron._util.types import Axes, Floats, Frame, Index, Label, Params, Rows
-from votron.errors import VotronError
-from votron.explanations import _text
-from votron.explanations._sums import Sum
-from votron.explanations.columns import Effect
-from votron.explanations.features import Features
+from votron.explanations.features import Effect, with_value
 
 __all__ = ["Explanation", "Explanations", "History", "Term", "Terms"]
+
+_SPANS = 10
+_LONGEST_NAME = 84
+_SHOWN_COLUMNS = 10
 
 
 @dataclass(frozen=True)
@@ -30,27 +31,31 @@ class Term:
     0.4
     """
 
-    index: int
-    """Row of the training data, or number of the feature."""
+    index: int  # row of the training data, or number of the feature
     name: str
-    """Its name, as users know it."""
-    amount: float
-    """Its summand, before the sum is divided: a whole number where data and kernel values are."""
-    share: float
-    """Its part of the score; above 0 it speaks for the class that is explained."""
+    amount: float  # its summand, before the sum is divided: a whole number where data and kernel values are
+    share: float  # its part of the score; above 0 it speaks for the class that is explained
     value: float
     """The kernel value of the example with the row, or the feature's value in the row, in the units of the data as far
     as the steps of a pipeline can be undone."""
     label: str = ""
-    """Of an example: its class, as far as its mistakes tell, such as "3" or "not 3"; empty for features."""
-    about: str = ""
-    """Of an example of named features: the columns that are largest in it, with their values; else empty."""
-    slot: int = -1
-    """Of an example: its place among the support vectors; -1 for features."""
-    column: str = ""
-    """Of a feature: the column that it was made of, where the row came in a frame; else empty."""
-    missing: bool = False
-    """Of a feature: whether the row had no value in that column, and ``value`` was filled in."""
+    """Of an example: its class, as far as its mistakes tell, such as "3" or "not 3"."""
+    about: str = ""  # of an example of named features: the columns that are largest in it, with their values
+    slot: int = -1  # of an example: its place among the support vectors
+    column: str = ""  # of a feature: the column that it was made of, where the row came in a frame
+    missing: bool = False  # of a feature: whether the row had no value in that column, and ``value`` was filled in
+
+    def __str__(self) -> str:
+        if self.slot < 0:
+            return with_value(self.name, self.value, self.column, self.missing)
+        label, about = f" ({self.label})" if self.label else "", f": {self.about}" if self.about else ""
+        return f"{self.name}{label}{about}"
+
+    def to_dict(self) -> Params:
+        """Return what is known of it as plain numbers and text."""
+        known = {"value": self.value} if self.slot < 0 else {"kernel": self.value, "label": self.label}
+        more = ({"about": self.about} if self.about else {}) | ({"missing": True} if self.missing else {})
+        return {"name": self.name, "index": self.index, "share": self.share, **known, **more}
 
 
 @dataclass(frozen=True)
@@ -72,20 +77,15 @@ class Terms:
     words: str
     """Whose score it is, such as "the last vector"."""
     exact: bool
-    """Whether that score is the one that predicts. A vote is no sum over examples: theirs is then that of the mean of
-    the vectors."""
+    """Whether that score is the one that predicts, and not, beside a vote, the mean of the vectors' scores."""
     largest: tuple[Term, ...]
     """The terms with the largest shares for the class, and those against it, the largest first."""
-    n_for: int
-    n_against: int
-    """Terms that speak for the class, and against it, the largest included."""
-    amount_for: float
+    n_for: int  # terms that speak for the class, the largest included
+    n_against: int  # terms that speak against it
+    amount_for: float  # the sum of their amounts
     amount_against: float
-    """The sums of their amounts."""
-    constant: float
-    """The part of the intercept; 0 without one."""
-    divisor: float
-    """The divisor of the sum of all amounts."""
+    constant: float  # the part of the intercept; 0 without one
+    divisor: float  # the divisor of the sum of all amounts
 
     @property
     def score(self) -> float:
@@ -101,6 +101,31 @@ class Terms:
         shown = self.side(positive)
         n, amount = (self.n_for, self.amount_for) if positive else (self.n_against, self.amount_against)
         return n - len(shown), (amount - sum(term.amount for term in shown)) / self.divisor
+
+    def to_dict(self) -> Params:
+        """Return everything as plain numbers, text, lists and dicts."""
+        found: Params = {"of": self.words, "exact": self.exact, "score": self.score}
+        for name, positive in (("for", True), ("against", False)):
+            n, share = self.others(positive)
+            found[name] = [term.to_dict() for term in self.side(positive)]
+            found[f"others_{name}"] = {"number": n, "share": share}
+        return found | ({"intercept": self.constant / self.divisor} if self.kind == "features" else {})
+
+    def __str__(self) -> str:
+        kind = self.kind.removesuffix("s")
+        over = f"Contributions of {counted(self.n_for + self.n_against, kind)} to the"
+        head = f"{over} score {self.score:.4g} ({self.words})"
+        if not self.exact:
+            head = f"{over} mean score of the vectors, {self.score:.4g}; votes count only its sign"
+        lines = [[kind, "contribution"]]
+        for side, positive in (("for", True), ("against", False)):
+            lines += [[shortened(str(term), _LONGEST_NAME), f"{term.share:+.4g}"] for term in self.side(positive)]
+            n, share = self.others(positive)
+            if n:
+                lines.append([f"{counted(n, 'other')} {side}", f"{share:+.4g}"])
+        if self.constant:
+            lines.append(["intercept", f"{self.constant / self.divisor:+.4g}"])
+        return f"{head}\n{table(lines)}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,19 +143,13 @@ class History:
     (1, [-0.05, 0.12, 0.14])
     """
 
-    label: Label
-    """Whose vectors they are."""
-    sign: float
-    """1 where their scores speak for the class that is explained, -1 where they speak against it."""
-    born: Index
-    """After how many examples each vector was born."""
-    survival: Index
-    """The number of steps that it was alive."""
-    credits: Floats
-    """Its contribution for each of these: in a vote 1 or -1."""
-    n_steps: int
-    n_examples: int
-    """Length of training, and of an epoch."""
+    label: Label  # whose vectors they are
+    sign: float  # 1 where their scores speak for the class that is explained, -1 where they speak against it
+    born: Index  # after how many examples each vector was born
+    survival: Index  # the number of steps that it was alive
+    credits: Floats  # its contribution for each of these: in a vote 1 or -1
+    n_steps: int  # length of training
+    n_examples: int  # length of an epoch
 
     @property
     def score(self) -> float:
@@ -142,15 +161,24 @@ class History:
         """The share of all steps whose vectors scored the row above 0, of a vote the share of votes for the label."""
         return float(self.survival[self.credits > 0].sum()) / max(1, self.n_steps)
 
-    def spans(self, n: int) -> list[tuple[float, float, float]]:
-        """Return the mean in each of n spans of training, as long as one another: from, to (in epochs), and mean."""
+    def spans(self, n: int | None = None) -> list[tuple[float, float, float]]:
+        """Return the mean in n equal spans of training, by default epochs if few: from, to (in epochs), and mean."""
+        epochs = self.n_steps / self.n_examples
+        if n is None:
+            few = epochs == round(epochs) and 2 <= epochs <= _SPANS
+            n = round(epochs) if few else min(_SPANS, max(1, self.n_steps))
         cuts = np.linspace(0, self.n_steps, n + 1)
         begins = np.append(self.born, self.n_steps + 1) - 1.0  # a vector counts from the step of its birth on
         sums = np.concatenate([[0.0], np.cumsum(self.survival * self.credits)])
         at = np.interp(cuts, begins, sums) if len(self.born) else np.zeros(n + 1)
-        means = np.diff(at) / np.diff(cuts)
-        epochs = cuts / self.n_examples
-        return [(float(epochs[i]), float(epochs[i + 1]), float(means[i])) for i in range(n)]
+        means, ends = np.diff(at) / np.diff(cuts), cuts / self.n_examples
+        return list(zip(ends[:-1].tolist(), ends[1:].tolist(), means.tolist(), strict=True))
+
+    def to_dict(self) -> Params:
+        """Return everything as plain numbers, text, lists and dicts."""
+        spans = [{"from": low, "to": high, "mean": mean} for low, high, mean in self.spans()]
+        head = {"label": self.label, "sign": self.sign, "score": self.score, "share_for": self.share_for}
+        return {**head, "spans": spans}
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,26 +196,18 @@ class Explanation:
     (1, 0, True)
     """
 
-    row: int
-    """The number of the row in the data that were given."""
+    row: int  # the number of the row in the data that were given
     name: str
-    """Its name, as users know it."""
-    label: Label
-    """The class that is explained."""
-    against: Label | None
-    """The class that it is compared with; None where its own score is explained."""
-    predicted: Label
-    """The class that the model predicts."""
+    label: Label  # the class that is explained
+    against: Label | None  # the class that it is compared with; None where its own score is explained
+    predicted: Label  # the class that the model predicts
     score: float
     """The score of the class, minus that of the other: what is explained. Of two classes there is one score, positive
     for the class that is explained."""
-    rule: str
-    """The rule that the model scores by."""
-    examples: Terms | None
-    features: Terms | None
-    """The score, or what stands beside it, as a sum over training examples, and over features."""
-    history: tuple[History, ...]
-    """If vectors vote: their votes on the class and on the one that it is compared with."""
+    rule: str  # the rule that the model scores by
+    examples: Terms | None  # the score, or what stands beside it, as a sum over training examples
+    features: Terms | None  # the same as a sum over features
+    history: tuple[History, ...]  # if vectors vote: their votes on the class and on the one that it is compared with
     missing: Mapping[str, str] = field(default_factory=dict)
     """Columns without a value in the row, which came in a frame, with that and what was filled in, in words: such as
     "Temp missing, taken as 65"."""
@@ -211,9 +231,61 @@ class Explanation:
         """The sums that there are."""
         return tuple(each for each in (self.examples, self.features) if each is not None)
 
+    def main_sum(self, *, as_image: bool) -> Terms | None:
+        """Return the sum to draw: over examples where there is one, else, or if they are not pixels, over features."""
+        if self.features is not None and (self.examples is None or (not as_image and self.features.exact)):
+            return self.features
+        return self.examples
+
+    @property
+    def headline(self) -> str:
+        """What is explained, in words."""
+        against = "" if self.against is None else f" rather than {self.against}"
+        by = f"{'score' if self.against is None else 'by'} {self.score:.4g}"
+        other = "" if self.predicted == self.label else f"; predicted is {self.predicted}"
+        return f"{self.label}{against}, {by}{other}"
+
     def to_dict(self) -> Params:
         """Return everything as plain numbers, text, lists and dicts, as JSON takes them."""
-        return _text.as_dict(self)
+        return {
+            "row": self.name,
+            "label": self.label,
+            "against": self.against,
+            "predicted": self.predicted,
+            "score": self.score,
+            "rule": self.rule,
+            **{terms.kind: terms.to_dict() for terms in self.sums},
+            "missing": dict(self.missing),
+            "columns": [{"name": each.name, "column": each.column, "change": each.change} for each in self.columns],
+            "vectors": [each.to_dict() for each in self.history],
+        }
+
+    def _rows(self) -> Iterator[Params]:
+        """Yield a dict for each term, for the others together, and for each span of training that vectors voted in."""
+
+        def row(kind: str, name: str, share: float, **known: object) -> Params:
+            head = {"row": self.name, "label": self.label, "against": self.against, "kind": kind}
+            usual = {"index": -1, "of_label": "", "value": float("nan"), "missing": False}
+            side = "for" if share > 0 else "against"
+            return {**head, "side": side, "name": name, **usual, **known, "share": share}
+
+        for terms in self.sums:
+            for positive in (True, False):
+                for term in terms.side(positive):
+                    known = {"index": term.index, "of_label": term.label, "value": term.value, "missing": term.missing}
+                    yield row(terms.kind, term.name, term.share, **known)
+                n, share = terms.others(positive)
+                if n:
+                    yield row(terms.kind, "others", share)
+            if terms.constant:
+                yield row(terms.kind, "intercept", terms.constant / terms.divisor, value=1.0)
+        for effect in self.columns:
+            yield row("columns", effect.name, effect.change, missing=effect.missing)
+        for history in self.history:
+            spans = history.spans()
+            for low, high, mean in spans:
+                share, name = history.sign * mean / len(spans), f"epochs {low:.3g} to {high:.3g}"
+                yield row("vectors", name, share, of_label=str(history.label), value=mean)
 
     def plot(self, ax: Axes = None, *, image_shape: tuple[int, int] | None = None) -> Axes:
         """Draw the largest terms, and beneath them how the vectors voted; on ``ax`` the terms alone.
@@ -226,14 +298,39 @@ class Explanation:
         return draw(self, ax, image_shape)
 
     def describe(self, *, verbose: bool = False) -> str:
-        """Return the largest terms as text; ``verbose`` also those of examples beside columns, and the votes."""
-        return _text.as_text(self, verbose)
+        """Return columns, else features, else examples as text; ``verbose`` all of these, and the votes."""
+        parts = [f"{self.name}: {self.headline} ({self.rule})"]
+        shown = [effect for effect in self.columns[:_SHOWN_COLUMNS] if effect.change]
+        if self.columns:
+            lines = [[shortened(effect.name, _LONGEST_NAME), f"{effect.change:+.4g}"] for effect in shown]
+            more = len(self.columns) - len(shown)
+            if shown and more:
+                lines.append([counted(more, "other column"), f"less than {abs(shown[-1].change):.4g} each"])
+            parts.append(table([["column", "effect on the score"], *lines]))
+        if verbose and self.history:
+            parts.append(self._votes())
+        parts += map(str, self.sums if verbose else () if self.columns else self.sums[-1:])
+        said = {effect.column for effect in shown}
+        said |= {term.column for term in self.features.largest} if self.features is not None else set()
+        # A mean, once scaled, is 0 and adds nothing: a missing value need not be among the terms.
+        if unsaid := [words for column, words in self.missing.items() if column not in said]:
+            parts.append(f"not shown above: {'; '.join(unsaid)}")
+        return "\n".join(parts)
+
+    def _votes(self) -> str:
+        """Return how the vectors voted, over spans of training."""
+        spans = [history.spans() for history in self.history]
+        lines = [["mean vote by epoch", *(f"{low:.3g}-{high:.3g}" for low, high, _ in spans[0]), "all"]]
+        for each, means in zip(self.history, spans, strict=True):
+            cells = [f"{mean:+.2f}" for _, _, mean in means]
+            lines.append([f"{each.label}: {100 * each.share_for:.0f} % in favour", *cells, f"{each.score:+.2f}"])
+        return table(lines)
 
     def __str__(self) -> str:
         return self.describe()
 
     def __repr__(self) -> str:
-        return f"<Explanation of {self.name}: {_text.headline(self)}>"
+        return f"<Explanation of {self.name}: {self.headline}>"
 
 
 class Explanations(UserList[Explanation]):
@@ -261,92 +358,21 @@ class Explanations(UserList[Explanation]):
     62 others against    -6.056e+08
     """
 
-    def rows(self) -> list[Params]:
-        """Return a dict for each term of each row: the rows of `to_frame`."""
-        return [row for each in self for row in _text.rows_of(each)]
-
     def to_frame(self) -> Frame:
-        """Return all terms as a pandas DataFrame, a row for each.
+        """Return all terms as a pandas DataFrame, one row for each.
 
         Terms that are not named one by one have the name "others", and the index -1.
         """
-        return framed(self.rows())
+        import pandas as pd
+
+        return pd.DataFrame([row for each in self for row in each._rows()])
 
     def to_dict(self) -> Params:
         """Return everything as plain numbers, text, lists and dicts, as JSON takes them."""
         return {"rows": [each.to_dict() for each in self]}
-
-    def plot(self, ax: Axes = None, *, image_shape: tuple[int, int] | None = None) -> Axes:
-        """Draw the only row; of several, draw each by itself: ``explanations[i].plot()``."""
-        if len(self) != 1:
-            raise VotronError(f"There are {len(self)} rows to draw: draw one, as in explanations[0].plot().")
-        return self[0].plot(ax, image_shape=image_shape)
 
     def __str__(self) -> str:
         return "\n\n".join(map(str, self))
 
     def __repr__(self) -> str:
         return f"<Explanations of {counted(len(self), 'row')}>"
-
-
-def framed(rows: list[Params]) -> Frame:
-    """Return rows as a pandas DataFrame."""
-    import pandas as pd
-
-    return pd.DataFrame(rows)
-
-
-# -- from sums --------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class Namer:
-    """Names of examples and features, and other facts about them."""
-
-    support: Index
-    support_rows: Rows | None
-    support_labels: list[str]
-    row_names: Mapping[int, str]
-    features: Features | None
-    first: int
-
-    def term(self, kind: str, i: int, amount: float, value: float, divisor: float, row: int) -> Term:
-        """Return a term of the score of a row, with names."""
-        share = amount / divisor
-        if kind == "features":
-            if self.features is None:
-                return Term(i, f"feature {i + self.first}", amount, share, value)
-            value, column = self.features.value(i, value), self.features.of_frame(i)
-            missing = self.features.is_missing(i, row)
-            return Term(i, self.features.names[i], amount, share, value, column=column, missing=missing)
-        example = int(self.support[i])
-        name = self.row_names.get(example, f"row {example + self.first}")
-        return Term(example, name, amount, share, value, self.support_labels[i], self._about(i), slot=i)
-
-    def _about(self, i: int) -> str:
-        if self.features is None or self.support_rows is None or not self.support_rows.shape[1]:
-            return ""
-        return self.features.described(self.support_rows[[i]])
-
-
-def terms_of(found: Sum, top: int | None, namer: Namer, row: int) -> Terms:
-    """Return the sum of a row with its largest terms named."""
-    order = np.argsort(-np.abs(found.amounts), kind="stable")
-    sides = [order[found.amounts[order] > 0], order[found.amounts[order] < 0]]
-    largest = [
-        namer.term(found.kind, int(found.ids[i]), float(found.amounts[i]), float(found.values[i]), found.divisor, row)
-        for side in sides
-        for i in side[:top]
-    ]
-    return Terms(
-        kind=found.kind,
-        words=found.words,
-        exact=found.exact,
-        largest=tuple(largest),
-        n_for=len(sides[0]),
-        n_against=len(sides[1]),
-        amount_for=float(found.amounts[sides[0]].sum()),
-        amount_against=float(found.amounts[sides[1]].sum()),
-        constant=found.constant,
-        divisor=found.divisor,
-    )

@@ -1,20 +1,27 @@
-"""Features by name: what they are called, of which columns they were made, and which weigh most in a linear model."""
+"""Features by name: the columns that they were made of, their effects on a score, and their weights in linear models.
+
+The effect of a column on the score of a kernel model, which is a sum over examples and not over features, is the score
+of the row less the mean of its scores with that column's value taken from other rows, those that the model keeps: what
+a value of no particular row would leave. Effects do not add up to the score, for a kernel lets columns work together.
+Reference: E. Strumbelj and I. Kononenko, Knowledge and Information Systems 41 (2014), 647-665, of which this is the
+first term.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.frozen import FrozenEstimator
 
-from votron._util.frames import cell, columns_of, dense, empty_cells, in_words, is_frame
+from votron._util.frames import cell, columns_of, dense, in_words, is_frame, missing_in
 from votron._util.pipelines import classifier_of, steps_before
 from votron._util.text import first_of, shortened
 from votron._util.types import Classes, Estimator, Floats, Frame, Index, Label, Rows, RowsLike
-from votron.explanations._sums import dense_row
 from votron.tables.text import hashed_words
 
 if TYPE_CHECKING:
@@ -22,8 +29,17 @@ if TYPE_CHECKING:
 
 __all__ = ["strongest_features"]
 
+MOST_COLUMNS = 200
+"""Columns beyond which there are no effects: of texts and images each is next to nothing."""
 _SHOWN = 4
 """Columns of a training row that are shown."""
+_MOST_ROWS = 64
+_CELLS_AT_ONCE = 1 << 22
+
+
+def dense_row(row: Rows) -> Floats:
+    """Return the values of one row, those that are 0 included."""
+    return dense(row).astype(np.float64).reshape(-1)
 
 
 @dataclass(eq=False)
@@ -31,16 +47,12 @@ class Features:
     """The features of rows: their names, their columns, and how to undo what was done to their values."""
 
     names: list[str]
-    """Their names."""
-    columns: list[str]
-    """For each feature the column of the data that it was made of."""
+    columns: list[str]  # for each feature the column of the data that it was made of
     scale: Floats
-    offset: Floats
-    """Factors and offsets that undo the scaling of values."""
+    offset: Floats  # factors and offsets that undo the scaling of values
     encoded: list[tuple[Column, int] | None] = field(default_factory=list)
     """For each feature the column of a TableEncoder that made it, and which of its features it is."""
-    frame: Frame | None = None
-    """The rows as they came."""
+    frame: Frame | None = None  # the rows as they came
 
     @classmethod
     def called(cls, names: Sequence[str]) -> Features:
@@ -86,8 +98,8 @@ class Features:
             return self._missing(column, own) if came is None else f"{column} = {shortened(in_words(shown))}"
         encoded = self.encoded[int(places[0])]
         if encoded is None or len(places) < len(encoded[0].feature_names):
-            there = [int(i) for i in places if own[i]] or [int(places[0])]
-            return with_value(self.names[there[0]], self.value(there[0], float(own[there[0]])), column)
+            i = next((int(i) for i in places if own[i]), int(places[0]))
+            return with_value(self.names[i], self.value(i, float(own[i])), column)
         found = encoded[0].value_of(own[places] * self.scale[places] + self.offset[places])
         return f"{column} = {found}" if found else f"{column} missing"
 
@@ -96,7 +108,7 @@ class Features:
         found: list[dict[str, str]] = [{} for _ in range(rows.shape[0])]
         if self.frame is not None:
             for name, column in zip(self.frame.columns, columns_of(self.frame), strict=True):
-                for i in np.flatnonzero(empty_cells(column)) if name in self.places else ():
+                for i in np.flatnonzero(missing_in(column)) if name in self.places else ():
                     found[i][name] = self._missing(name, dense_row(rows[[i]]))
         return found
 
@@ -113,9 +125,7 @@ class Features:
     def _missing(self, column: str, own: Floats) -> str:
         i = int(self.places[column][0])
         encoded, alone = self.encoded[i], len(self.places[column]) == 1
-        taken = f"as {number(self.value(i, float(own[i])))}" if alone else ""
-        if encoded is not None:
-            taken = encoded[0].filling
+        taken = encoded[0].filling if encoded else f"as {number(self.value(i, float(own[i])))}" if alone else ""
         return f"{column} missing" + (f", taken {taken}" if taken.startswith("as ") else "")
 
 
@@ -131,13 +141,9 @@ def with_value(name: str, value: float, column: str = "", missing: bool = False)
     return name if value == 1 and name != column else f"{name} = {number(value)}"
 
 
-# -- what steps do to features ----------------------------------------------------------------------------------------
-
-
 def features_after(steps: Sequence[Estimator], X: RowsLike | None = None) -> Features | None:
     """Return the features that fitted steps make of rows X, in the units of the data; None where some have no names."""
-    found: Features | None = None
-    given = X
+    found, given = None, X
     for step in steps:
         step = step.estimator if isinstance(step, FrozenEstimator) else step
         if step is None or step == "passthrough":
@@ -197,7 +203,79 @@ def _encoded(encoder: Estimator, X: RowsLike | None) -> Features:
     return found
 
 
-# -- the weights of linear models -------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Effect:
+    """The effect of the value of one column on a score.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from votron import VotedPerceptronClassifier
+    >>> X = pd.DataFrame({"width": [1.0, 1.2, 3.0, 3.3], "noise": [0.1, 0.0, 0.1, 0.0]})
+    >>> model = VotedPerceptronClassifier(random_state=0).fit(X, ["thin", "thin", "wide", "wide"])
+    >>> [(effect.column, effect.change > 0) for effect in model.explain(X[:1])[0].columns][0]
+    ('width', True)
+    """
+
+    name: str
+    """The column, and its value: of frames as it came, or that it is missing; of other rows where it is one feature."""
+    column: str  # the column alone
+    change: float
+    """By how much the score would fall, in the mean, with the value of another row: above 0 where it speaks for the
+    class that is explained."""
+    missing: bool = False  # whether the row, which came in a frame, had no value there
+
+
+class ColumnEffects:
+    """The effects of columns on the scores of rows, with what is the same for all rows made once."""
+
+    def __init__(self, others: Rows, features: Features | None, scores: Callable[[Rows], Floats]) -> None:
+        self.features, self._scores = features, scores
+        places = {} if features is None else features.places
+        # With a precomputed kernel no rows are kept, and the features are training examples.
+        known = features is not None and others.shape[0] and others.shape[1] == len(features)
+        self.columns = places if known and 1 < len(places) <= MOST_COLUMNS else {}
+        spread = np.unique(np.linspace(0, others.shape[0] - 1, _MOST_ROWS).round().astype(np.int64))
+        self._others: Rows = others[spread] if self.columns else others[:0]
+        if not sp.issparse(self._others):
+            fits = max(1, _CELLS_AT_ONCE // max(1, others.shape[1]))
+            self._others = self._others[:: -(-len(self._others) // fits) or 1]
+
+    def of(self, row: Rows, mix: Floats, i: int) -> tuple[Effect, ...]:
+        """Return the effects on the score of row ``i``, the largest first; none where columns are unknown."""
+        if self.features is None or not self.columns:
+            return ()
+        own, whole = dense_row(row), self._mixed(row, mix)[0]
+        found = []
+        for column, places in self.columns.items():
+            others = self._mixed(self._changed(row, places), mix)
+            change = float((whole - others).mean())  # exactly 0 where no value makes a difference
+            missing = self.features.is_missing(int(places[0]), i)
+            found.append(Effect(self.features.in_words(column, own, i), column, change, missing))
+        return tuple(sorted(found, key=lambda effect: -abs(effect.change)))
+
+    def _mixed(self, rows: Rows, mix: Floats) -> Floats:
+        """Return the scores that are explained, one for each row."""
+        return np.asarray(self._scores(rows).reshape(rows.shape[0], -1) @ mix)
+
+    def _changed(self, row: Rows, places: Index) -> Rows:
+        """Return the row once for each of the others, with their values at these places."""
+        n = self._others.shape[0]
+        if not sp.issparse(row):
+            theirs = dense(self._others[:, places])
+            changed = np.repeat(np.asarray(row), n, axis=0)
+            changed = changed.astype(np.result_type(changed, theirs))  # whole numbers would cut off their fractions
+            changed[:, places] = theirs
+            return changed
+        here = np.zeros(row.shape[1])
+        here[places] = 1.0
+        # As many features as words, of which a row has few: no array has a cell for each.
+        theirs = sp.csr_matrix(self._others) @ sp.diags(here, format="csr")
+        changed = sp.csr_matrix(np.ones((n, 1))) @ (row @ sp.diags(1.0 - here, format="csr")) + theirs
+        changed = sp.csr_matrix(changed)
+        changed.eliminate_zeros()
+        changed.sort_indices()
+        return changed
 
 
 def strongest_features(
@@ -240,10 +318,10 @@ def strongest_features(
     classes: Classes = classifier.classes_
     weights = dense(coef)
     signed = [-weights[0], weights[0]] if len(classes) == 2 else list(weights)
-    return {label: _largest(each, names, top, first) for label, each in zip(classes.tolist(), signed, strict=True)}
 
+    def strongest(weights: Floats) -> list[tuple[str, float]]:
+        order = np.argsort(-weights, kind="stable")[:top]
+        shown = [int(i) for i in order if weights[i] > 0]
+        return [(f"feature {i + first}" if names is None else str(names[i]), float(weights[i])) for i in shown]
 
-def _largest(weights: Floats, names: Sequence[str] | None, top: int, first: int) -> list[tuple[str, float]]:
-    order = np.argsort(-weights, kind="stable")[:top]
-    shown = (int(i) for i in order if weights[i] > 0)
-    return [(f"feature {i + first}" if names is None else str(names[i]), float(weights[i])) for i in shown]
+    return {label: strongest(each) for label, each in zip(classes.tolist(), signed, strict=True)}

@@ -22,7 +22,6 @@ Sums are kept without η and 1/‖u‖, which are multiplied in when numbers are
 bit, and on integer data (below 2^53) the lemmas hold exactly, not up to rounding.
 """
 
-from votron.online._game import Round
-from votron.online._learner import OnlinePerceptron
+from votron.online._learner import OnlinePerceptron, Round
 
 __all__ = ["OnlinePerceptron", "Round"]

@@ -115,9 +115,9 @@ class LongestGame:
 
     def next(self, v: Floats) -> Floats | None:
         """Return the signed example yx to give where B's guess is v; None if no allowed example is a mistake."""
+        height, b = float(v @ self.rules.u), float(v @ self.rules.across)
         if self.over(v):
             return None
-        height, b = float(v @ self.rules.u), float(v @ self.rules.across)
         step = self._step(height, abs(b))
         z = self.margin * self.rules.u + (step if b >= 0 else -step) * self.rules.across
         return z if float(v @ z) <= 0 else None
@@ -175,20 +175,7 @@ def _lookahead(margin: float, reach: float, start: float) -> list[Index]:
         i, j = np.ceil(first / cell - 1e-9).astype(int), np.floor(last / cell + 1e-9).astype(int)
         fits = errs & (j >= i)
         worth = errs.astype(np.int64)
-        worth[fits] += _largest_between(worths[-1], i[fits], np.minimum(j[fits], len(grid) - 1))
+        ends = np.column_stack([i[fits], np.minimum(j[fits] + 1, len(grid))]).ravel()
+        worth[fits] += np.maximum.reduceat(np.append(worths[-1], 0), ends)[::2]  # the largest from i to j
         worths.append(worth)
     return worths[::-1]
-
-
-def _largest_between(values: Index, i: Index, j: Index) -> Index:
-    """Return the largest of values[i..j], both included, for each pair, from those of stretches of 1, 2, 4, ..."""
-    stretches = [values]
-    while 2 ** len(stretches) <= len(values):
-        before, half = stretches[-1], 2 ** (len(stretches) - 1)
-        stretches.append(np.maximum(before[:-half], before[half:]))
-    out = np.empty(len(i), dtype=np.int64)
-    level = np.floor(np.log2(j - i + 1)).astype(int)
-    for k in np.unique(level):
-        mine = level == k
-        out[mine] = np.maximum(stretches[k][i[mine]], stretches[k][j[mine] - 2**k + 1])
-    return out

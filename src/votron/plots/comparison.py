@@ -72,7 +72,8 @@ class ComparisonDisplay(Display):
         for at, good, *ends, score in zip(places, self._good, lows, highs, scores, strict=True):
             colour, fill = (FOR, FOR) if good else (AXIS, "white")
             if ends[1] < low or ends[0] > high:  # an arrow with the score
-                side, mark, ha = (low, "<", "left") if ends[1] < low else (high, ">", "right")
+                inside = 0.015 * (high - low)
+                side, mark, ha = (low + inside, "<", "left") if ends[1] < low else (high - inside, ">", "right")
                 ax.plot([side], [at], mark, color=AXIS, markersize=8, clip_on=False, zorder=3)
                 words = f"{score:.1f}" if found.is_share else f"{score:.3f}"
                 write_name(ax, words, MUTED, (side, at), (10 if mark == "<" else -10, 0), ha=ha, fontweight="normal")

@@ -134,7 +134,7 @@ def load(path: str | os.PathLike[str], *, mmap: bool = False) -> Estimator:
     Returns
     -------
     classifier or ClassifierPipeline
-        The model as it was saved. A pipeline also has the methods of its classifier, such as ``with_rule``.
+        The model as it was saved. A pipeline has its classifier as ``model[-1]``.
 
     Examples
     --------

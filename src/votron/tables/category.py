@@ -29,13 +29,21 @@ MOST_TRIGRAMS = 300
 
 
 @dataclass
-class CategoryColumn(Column):
+class _ValuesColumn(Column):
+    few_set: ClassVar[bool] = True
+
+    def read(self, column: Series) -> list[Value | None]:
+        if kind_of(column) in ("other", "date"):
+            raise refusal(column, self.name, "values as in training")
+        return values_in(column)
+
+
+@dataclass
+class CategoryColumn(_ValuesColumn):
     """A few categories: a 0/1 feature each, and a last one for all rare categories."""
 
     values: tuple[Value, ...]
     rare: tuple[Value, ...] = ()
-
-    few_set: ClassVar[bool] = True
 
     @classmethod
     def recognise(cls, survey: Survey, encoder: TableEncoder) -> Self | None:
@@ -63,9 +71,6 @@ class CategoryColumn(Column):
     @cached_property
     def _places(self) -> dict[Value, int]:
         return {value: i for i, value in enumerate(self.values)}
-
-    def read(self, column: Series) -> list[Value | None]:
-        return _values_of(column, self.name)
 
     def features(self, values: list[Value | None]) -> Rows:
         """Return the 0/1 features: none is set for missing values; unseen values count as rare."""
@@ -119,7 +124,7 @@ class CategoryColumn(Column):
 
 
 @dataclass
-class SpeltColumn(Column):
+class SpeltColumn(_ValuesColumn):
     """Many categories: counts of the most frequent character trigrams, so that similar values have similar features.
 
     Counts are divided by a power of two, which keeps sums exact and gives a value about the weight of a 0/1 feature.
@@ -133,7 +138,6 @@ class SpeltColumn(Column):
     """Number of distinct values in training."""
 
     holds: ClassVar[str] = "text"
-    few_set: ClassVar[bool] = True
 
     @classmethod
     def recognise(cls, survey: Survey, encoder: TableEncoder) -> Self | None:
@@ -155,9 +159,6 @@ class SpeltColumn(Column):
     @cached_property
     def _places(self) -> dict[str, int]:
         return {trigram: i for i, trigram in enumerate(self.trigrams)}
-
-    def read(self, column: Series) -> list[Value | None]:
-        return _values_of(column, self.name)
 
     def features(self, values: list[Value | None]) -> Rows:
         known: dict[Value | None, Counter[int]] = {None: Counter()}
@@ -184,9 +185,3 @@ def _trigrams_of(value: str) -> list[str]:
     """Return the trigrams of a value in lower case, padded with blanks."""
     padded = f" {' '.join(value.casefold().split())} "
     return [padded[i : i + 3] for i in range(max(1, len(padded) - 2))]
-
-
-def _values_of(column: Series, name: str) -> list[Value | None]:
-    if kind_of(column) in ("other", "date"):
-        raise refusal(column, name, "values as in training")
-    return values_in(column)

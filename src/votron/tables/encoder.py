@@ -20,8 +20,8 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from votron._util.frames import columns_of, is_frame
-from votron._util.text import counted, did_you_mean, first_of, nearest, shortened
+from votron._util.frames import columns_of, dense, is_frame
+from votron._util.text import counted, did_you_mean, first_of, shortened
 from votron._util.types import Frame, Labels, Rows, Series
 from votron.errors import DataError, VotronError
 from votron.tables import date, number, text
@@ -157,7 +157,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sc
     def fit(self, X: Frame, y: Labels = None) -> Self:
         """Recognise and fit the columns of a frame of pandas or polars; y is ignored."""
         self._surveys = self._begun(X, whole=True)
-        self._survey(X)
+        self.partial_fit(X)
         self.columns_ = self._recognised()
         del self._surveys
         return self
@@ -166,7 +166,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sc
         """Fit to another batch of rows. Medians and quartiles are not available in batches."""
         if not hasattr(self, "_surveys"):
             self._surveys = self._begun(X, whole=False)
-        self._survey(X)
+        for name, column in _columns_in(X, "fit", self._surveys):
+            self._surveys[name].add(column)
+        self.__dict__.pop("columns_", None)  # to be recognised again
         return self
 
     def check(self, X: Frame) -> None:
@@ -189,11 +191,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sc
                     raise VotronError(f"The column {name!r} is in both {other!r} and {role!r}: choose one.")
                 surveys[name].role = role
         return surveys
-
-    def _survey(self, X: Frame) -> None:
-        for name, column in _columns_in(X, "fit", self._surveys):
-            self._surveys[name].add(column)
-        self.__dict__.pop("columns_", None)
 
     @cached_property
     def columns_(self) -> list[Column]:
@@ -254,26 +251,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sc
         return np.array([name for column in self.columns_ for name in column.feature_names], dtype=object)
 
     def transform(self, X: Frame) -> Rows:
-        """Encode the rows of a frame.
-
-        Parameters
-        ----------
-        X : DataFrame of pandas or polars
-            Rows, with the training columns in any order; other columns are ignored.
-
-        Returns
-        -------
-        array or CSR matrix of shape (n_rows, n_features)
-            The vectors.
-        """
+        """Return the vectors of the rows of a frame, whose columns may be in any order; other columns are ignored."""
         parts = (self._transformed(column, values) for column, values in self._pairs(X, "transform"))
         if self.sparse_:
-            return sp.hstack(list(map(sp.csr_matrix, parts)), format="csr")
-        widths = [column.width for column in self.columns_]
-        found, start = np.empty((len(X), sum(widths))), 0
-        for part, width in zip(parts, widths, strict=True):
-            found[:, start : start + width] = part.toarray() if sp.issparse(part) else part
-            start += width
+            return sp.hstack(list(parts), format="csr")
+        found, start = np.empty((len(X), sum(column.width for column in self.columns_))), 0
+        for part in parts:
+            found[:, start : start + part.shape[1]] = dense(part)
+            start += part.shape[1]
         return found
 
     def _transformed(self, column: Column, values: Series) -> Rows:
@@ -283,16 +268,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sc
         return found
 
     def unseen(self, X: Frame) -> Counter[tuple[str, str]]:
-        """Count the values and words of a frame that were not in the training data, each with its column.
-
-        Examples
-        --------
-        >>> import pandas as pd
-        >>> from votron.tables import TableEncoder
-        >>> encoder = TableEncoder().fit(pd.DataFrame({"sky": ["rain", "sun"], "temp": [9, 21]}))
-        >>> encoder.unseen(pd.DataFrame({"sky": ["fog", "sun"], "temp": [9, 9]}))
-        Counter({('sky', 'fog'): 1})
-        """
+        """Count the values and words of a frame that were not in the training data, each with its column."""
         pairs = self._pairs(X, "unseen")
         return Counter((column.name, value) for column, values in pairs for value in column.unseen(values))
 
@@ -310,11 +286,6 @@ def tabular_encoder(frame: Frame, **options: object) -> TableEncoder:
         A table like the one that the encoder will be fitted to.
     **options
         Parameters of `TableEncoder`, on top of ``numeric="keep", missing="keep", max_categories=None, rare=1``.
-
-    Returns
-    -------
-    TableEncoder
-        An unfitted encoder.
 
     Examples
     --------
@@ -359,27 +330,23 @@ def unseen_sentences(unseen: Counter[tuple[str, str]]) -> list[str]:
 
 def _columns_in(X: Frame, of: str, wanted: Iterable[str]) -> list[tuple[str, Series]]:
     """Return the wanted columns of a frame, or raise an error if one is not there."""
-    given, known = dict(zip(_column_names(X, of), columns_of(X), strict=True)), list(wanted)
-    missing = [name for name in known if name not in given]
+    given, wanted = dict(zip(_column_names(X, of), columns_of(X), strict=True)), list(wanted)
+    missing = [name for name in wanted if name not in given]
     if missing:
-        meant = nearest(missing[0], [name for name in given if name not in known])
         listed = first_of(list(map(repr, missing)), _MOST_NAMED)
-        rename = "" if meant is None or len(missing) > 1 else f", or rename {meant!r}"
         raise DataError(
-            f"The X of {of} must have the columns that the model takes. Got a frame without {listed} instead: "
-            f"add {'it' if len(missing) == 1 else 'them'}{rename}."
+            f"The X of {of} must have the columns that the model takes. Got a frame without {listed} instead."
+            f"{did_you_mean(missing[0], set(given) - set(wanted))}"
         )
-    return [(name, given[name]) for name in known]
+    return [(name, given[name]) for name in wanted]
 
 
 def _column_names(X: Frame, of: str) -> list[str]:
-    """Return the names of the columns of a frame, or raise an error if it is not a frame with values."""
     if not is_frame(X):
+        kind = type(X).__name__
         raise VotronError(
-            f"The X of {of} must be a DataFrame of pandas or polars. Got an object of type {type(X).__name__} instead."
+            f"The X of {of} must be a DataFrame of pandas or polars. Got an object of type {kind} instead."
         )
-    if not X.shape[1] or (of == "fit" and not len(X)):
-        raise VotronError(f"The X of {of} must have rows and columns. Got a frame of shape {X.shape} instead.")
     for name, n in Counter(X.columns).items():
         if n > 1 or not isinstance(name, str):
             raise VotronError(f"The columns of a frame must have different names, of type str. Got {name!r} instead.")

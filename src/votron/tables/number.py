@@ -34,11 +34,14 @@ def _pattern(decimal: str, groups: str) -> re.Pattern[str]:
     return re.compile(
         rf"(?P<open>\()?(?P<sign>[-+−]?)\s?(?P<before>{_UNITS})?\s?(?P<sign2>[-−]?)(?=[.,]?\d)"
         rf"(?P<whole>0|[1-9]\d*|[1-9]\d{{0,2}}(?P<mark>[{groups}])(?:\d{{2,3}}(?P=mark))*\d{{3}})?"
-        rf"(?:[{decimal}](?P<fraction>\d*))?\s?(?P<after>{_UNITS})?(?(open)\))"
+        rf"(?:[{decimal}](?P<fraction>\d*))?\s*(?P<after>{_UNITS})?(?(open)\))"
     )
 
 
 _PATTERNS = {".": _pattern(".", f",'’{_BLANKS}"), ",": _pattern(",", f".'’{_BLANKS}")}
+
+_CHANCES = "The column {!r} must hold probabilities, from 0 to 1. Got {} instead."
+_MARKS = {".": "a decimal point", ",": "a decimal comma"}
 
 
 @dataclass
@@ -53,9 +56,8 @@ class NumberColumn(Column):
     """Whether z becomes z / √(1 + (z / 3)²), which limits outliers."""
     fill: float
     """Replacement for missing numbers; NaN for none."""
-    low: float = -np.inf
-    high: float = np.inf
-    """The range of valid numbers."""
+    chances: bool = False
+    """Whether they are probabilities, from 0 to 1."""
 
     @property
     def holds(self) -> str:
@@ -71,24 +73,16 @@ class NumberColumn(Column):
                 survey = survey.as_numbers([_number(str(text), decimal) for text in survey.counts])
             else:
                 survey.refuse_if_nearly_all("numbers", _is_number, lambda texts: decimal_mark(texts, encoder.decimal))
-        known = survey.moments
-        if chances and not (survey.kind == "number" and known.low >= 0 and known.high <= 1):
-            got = f"{known.low if known.low < 0 else known.high:g}" if survey.kind == "number" else survey.kind
-            raise DataError(f"The column {survey.name!r} must hold probabilities, from 0 to 1. Got {got} instead.")
+        low, high = survey.moments.low, survey.moments.high
+        if chances and (survey.kind != "number" or low < 0 or high > 1):
+            got = f"{low if low < 0 else high:g}" if survey.kind == "number" else survey.kind
+            raise DataError(_CHANCES.format(survey.name, got))
         if survey.kind != "number":
             return None
         fill, known = filling(survey, encoder.missing)
-        center, scale = (0.0, 1.0) if chances else _scaling(encoder.numeric, survey, known)
-        return cls(
-            survey.name,
-            decimal=decimal,
-            center=center,
-            scale=scale,
-            squash=encoder.numeric == "robust" and not chances,
-            fill=fill,
-            low=0.0 if chances else -np.inf,
-            high=1.0 if chances else np.inf,
-        )
+        numeric = "keep" if chances else encoder.numeric
+        center, scale, squash = *_scaling(numeric, survey, known), numeric == "robust"
+        return cls(survey.name, decimal=decimal, center=center, scale=scale, squash=squash, fill=fill, chances=chances)
 
     @property
     def own_names(self) -> list[str]:
@@ -97,15 +91,13 @@ class NumberColumn(Column):
     def read(self, column: Series) -> Floats:
         kind = kind_of(column)
         if kind == "text" and self.decimal:
-            mark = {".": "point", ",": "comma"}[self.decimal]
-            found = parsed(column, self.name, lambda text: _number(text, self.decimal), f"numbers with decimal {mark}s")
-            return np.array(found, dtype=np.float64)
+            what = f"numbers with {_MARKS[self.decimal]}"
+            return np.array(parsed(column, self.name, lambda text: _number(text, self.decimal), what), dtype=np.float64)
         if kind not in ("number", "boolean", "nothing"):
             raise refusal(column, self.name, "numbers, as in training")
         numbers = floats_of(column)
-        for odd in numbers[(numbers < self.low) | (numbers > self.high)]:
-            span = f"from {self.low:g} to {self.high:g}"
-            raise DataError(f"The column {self.name!r} must hold numbers {span}. Got {odd:g} instead.")
+        for odd in numbers[(numbers < 0) | (numbers > 1)] if self.chances else ():
+            raise DataError(_CHANCES.format(self.name, f"{odd:g}"))
         return numbers
 
     def features(self, values: Floats) -> Floats:
@@ -135,8 +127,7 @@ class NumberColumn(Column):
 
     @property
     def remark(self) -> str:
-        mark = {".": "a decimal point", ",": "a decimal comma"}.get(self.decimal)
-        return f"numbers written as text, with {mark}" if mark else ""
+        return f"numbers written as text, with {_MARKS[self.decimal]}" if self.decimal else ""
 
     def check(self) -> None:
         if self.decimal not in ("", *_PATTERNS) or not (np.isfinite(self.scale) and self.scale > 0):

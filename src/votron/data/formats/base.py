@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from votron._util.registry import Registry, objects_of
-from votron._util.types import Labels, RowsLike
+from votron._util.types import Labels, RowsLike, Series
 from votron.errors import VotronError
 
 if TYPE_CHECKING:
@@ -24,20 +24,11 @@ __all__ = ["FORMATS", "Format", "Part", "format_named", "format_of_suffix", "reg
 
 @dataclass(frozen=True)
 class Part:
-    """Some rows of a source, as a format reads them; labels and missing values are checked later.
+    """Some rows of a source: those of a table with their labels among the columns, others with labels ``y``.
 
-    Attributes
-    ----------
-    X : DataFrame of polars, ndarray or CSR matrix
-        The rows. The labels of a table are among its columns.
-    y : ndarray or None
-        The labels of arrays, if there are any.
-    label : str or None
-        The name of what these labels were in.
-    lines : sequence of int, optional
-        The line of each row of a table, for messages. By default rows are counted from 1.
-    about : mapping
-        Other attributes of `Examples`, by name.
+    ``label`` names what the labels were in, ``lines`` has the line of each row, for messages (by default rows are
+    counted from 1), and ``about`` other attributes of `Examples`. ``typed`` reads a column of texts, given what it must
+    hold if that is known, and ``seen`` is what the columns of the parts before hold, for parts that are batches.
     """
 
     X: RowsLike
@@ -45,6 +36,8 @@ class Part:
     label: str | None = None
     lines: Sequence[int] | NDArray[np.int64] | None = None
     about: Mapping[str, Any] = field(default_factory=dict)
+    typed: Callable[[Series, str | None, Callable[[int], str]], Series] | None = None
+    seen: dict[str, str] | None = None
 
 
 class Format:
@@ -87,22 +80,10 @@ class Format:
     known: ClassVar[tuple[str, ...]] = ()
 
     def read(self, source: Source, options: ReadOptions, batch_bytes: int | None) -> Iterator[Part]:
-        """Yield the rows of a source in parts.
+        """Yield the rows of a source in parts of roughly ``batch_bytes``; with None, all in one part.
 
-        Parameters
-        ----------
-        source : Source
-            What to read: ``source.open()`` is a file of its bytes, expanded, ``source.read()`` returns all of them,
-            and ``source.name`` is how messages refer to it.
-        options : ReadOptions
-            How to read it.
-        batch_bytes : int or None
-            Roughly how many bytes a part may have; None where all parts are joined.
-
-        Yields
-        ------
-        Part
-            The rows.
+        ``source.open()`` is a file of its bytes, expanded, ``source.read()`` returns all of them, and ``source.name``
+        is how messages refer to it.
         """
         raise NotImplementedError
 
@@ -147,35 +128,23 @@ def register_format(cls: FormatClass) -> FormatClass:
     Parameters
     ----------
     cls : class
-        A class derived from `Format`, with a ``name``; it takes no arguments.
+        A class derived from `Format`, with a ``name`` and suffixes that no other has.
 
     Returns
     -------
     class
         The same, so that this works as a decorator.
 
-    Raises
-    ------
-    VotronError
-        If it is not such a class, or another format has its name or one of its suffixes.
-
     Examples
     --------
-    >>> import pathlib, tempfile
     >>> import numpy as np
-    >>> from votron.data import read_examples
     >>> from votron.data.formats import Format, Part, register_format
     >>> @register_format
     ... class Bits(Format):
     ...     name, suffixes, labels_at = "bits", (".bits",), "at the end of each line"
     ...     def read(self, source, options, batch_bytes):
-    ...         rows = [list(map(int, line)) for line in source.read().decode().split()]
-    ...         yield Part(np.array(rows)[:, :-1], np.array(rows)[:, -1])
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = pathlib.Path(folder, "few.bits")
-    ...     _ = path.write_text("101\n011\n")
-    ...     read_examples(path).y
-    array([1, 1])
+    ...         rows = np.array([list(map(int, line)) for line in source.read().decode().split()])
+    ...         yield Part(rows[:, :-1], rows[:, -1])
     """
     FORMATS.register(cls)
     return cls

@@ -10,8 +10,7 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Container, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Container, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -20,22 +19,18 @@ import numpy as np
 
 from votron._util.text import first_of
 from votron._util.types import Frame, Series
-from votron.data._sources import Source, beginning, text_parts, with_capital
+from votron.data._sources import Source, text_head, text_parts
 from votron.data.examples import Examples, Lines, short_repr
 from votron.data.formats.base import Format, Part
 from votron.data.options import ReadOptions
 from votron.data.tables import (
     OddValueError,
-    Place,
     as_table,
-    as_written,
     check_names,
     is_code,
     label_in,
-    place_in,
     polars,
     polars_errors,
-    settled,
 )
 from votron.errors import DataError
 
@@ -58,28 +53,23 @@ class Csv(Format):
     separator: ClassVar[str | None] = None
     """Between fields, if that is not to be found out."""
 
-    def looks_like(self, head: bytes) -> bool:
-        """Return True: what is no other format is taken for text, and refused when it is read if it is none."""
-        return True
-
     def read(self, source: Source, options: ReadOptions, batch_bytes: int | None) -> Iterator[Part]:
         """Yield a table, of all text at once where no batches are asked for: then its types depend on all rows."""
-        layout = _find_layout(beginning(source), source.name, options.delimiter or self.separator, options)
+        layout = _find_layout(text_head(source), source.name, options.delimiter or self.separator, options)
         about = {"header": layout.header, "delimiter": layout.delimiter, "quote": layout.quote or ""}
-        n_header = layout.n_header
-        columns = _Columns(layout, options)
+        columns, header, seen = (
+            _Columns(layout, options),
+            layout.header,
+            None if batch_bytes is None else dict[str, str](),
+        )
         for data, line in text_parts(source, batch_bytes, lambda data: _end_of_last_record(data, layout.quote)):
-            taken = min(n_header, len(data))  # a part may end within blank lines above the header
-            n_header -= taken
-            line, data = line + data.count(b"\n", 0, taken), data[taken:]
-            frame, lines = _rows(data, layout, line, columns)
+            if not data.strip(b"\r\n"):
+                continue
+            frame, lines = _rows(data, layout, line, columns, header)
+            header = False
             del data
             if frame.height:
-                place = place_in(lines)
-                frame = columns.typed(frame, place)
-                if batch_bytes is not None:
-                    frame = settled(frame, columns.seen, columns.told, place, source.name)
-                yield Part(frame, lines=lines, about=about)
+                yield Part(frame, lines=lines, about=about, typed=columns.typed, seen=seen)
             elif batch_bytes is None:
                 raise DataError(f"There are no examples in {source.name}: it has a header and no rows.")
             del frame  # not to be in memory while the next are read
@@ -99,10 +89,6 @@ class Tsv(Csv):
     suffixes = (".tsv", ".tab")
     separator = "\t"
 
-    def looks_like(self, head: bytes) -> bool:
-        """Return False: `Csv` finds tabs by itself."""
-        return False
-
 
 # -- layout -----------------------------------------------------------------------------------------------------------
 
@@ -114,35 +100,28 @@ class _Layout:
     delimiter: str
     quote: str | None
     header: bool
-    n_header: int
-    """The bytes before the first row."""
 
 
 def _find_layout(text: bytes, name: str, delimiter: str | None, options: ReadOptions) -> _Layout:
     """Return the layout that the beginning of a text shows, as far as it is not given."""
     if not text.strip():
         raise DataError(f"Cannot read {name}: the file is empty.")
-    begin = len(text) - len(text.lstrip(b"\r\n"))
-    sample = text[begin : begin + _SAMPLE]
-    if len(sample) == _SAMPLE and b"\n" in sample:
-        sample = sample[: sample.rfind(b"\n") + 1]
     quote = '"' if options.quote is None else options.quote or None
+    sample = text if len(text) <= _SAMPLE else text[: _end_of_last_record(text[:_SAMPLE], quote)] or text
     delimiter = delimiter or max(_DELIMITERS, key=lambda each: _fitness(sample, each, quote))
-    n_bytes = _end_of_first_record(text[begin:], quote)
-    rows = _sampled(text[begin : begin + max(n_bytes, len(sample))], delimiter, quote)
+    rows = _sampled(sample, delimiter, quote)
     if not rows:
         raise DataError(f"The first line of {name} must name the columns, and has no end: a quote may not be closed.")
     names = [field.strip() for field in rows[0]]
+    if options.header is False:
+        return _Layout(name, tuple(f"c{i}" for i in range(len(names))), delimiter, quote, False)
     if options.header is None:
         _check_header(names, rows[1:], name, options.missing_texts)
-    if options.header is False:
-        return _Layout(name, tuple(f"c{i}" for i in range(len(names))), delimiter, quote, False, begin)
+    check_names(names, name)
     twice = next((one for one, n in Counter(filter(None, names)).items() if n > 1), None)
     if twice is not None:
         raise DataError(f"The names of the columns of {name} must differ. Got {twice[:60]!r} twice instead.")
-    check_names(names, name)
-    names = [field or f"<column {i + 1}>" for i, field in enumerate(names)]
-    return _Layout(name, tuple(names), delimiter, quote, True, begin + n_bytes)
+    return _Layout(name, tuple(field or f"<column {i + 1}>" for i, field in enumerate(names)), delimiter, quote, True)
 
 
 def _fitness(sample: bytes, delimiter: str, quote: str | None) -> tuple[float, int]:
@@ -206,13 +185,6 @@ def _records(data: bytes, delimiter: str, quote: str | None, first_line: int = 1
         csv.field_size_limit(limit)
 
 
-def _end_of_first_record(data: bytes, quote: str | None) -> int:
-    end, mark = data.find(b"\n"), (quote or "").encode()
-    while mark and end >= 0 and data.count(mark, 0, end) % 2:
-        end = data.find(b"\n", end + 1)
-    return end + 1 if end >= 0 else len(data)
-
-
 def _end_of_last_record(data: bytes, quote: str | None) -> int:
     """Return where the last record that a newline ends has its end; 0 if there is none."""
     end, mark = data.rfind(b"\n"), (quote or "").encode()
@@ -221,54 +193,51 @@ def _end_of_last_record(data: bytes, quote: str | None) -> int:
     return end + 1
 
 
-def _rows(data: bytes, layout: _Layout, line: int, columns: _Columns) -> tuple[Frame, Lines]:
+def _rows(data: bytes, layout: _Layout, line: int, columns: _Columns, header: bool) -> tuple[Frame, Lines]:
     """Return some whole records as a frame of texts and numbers, and the line that each begins on."""
-    pl, n = polars(), len(layout.names)
-    if data.startswith((b"\n", b"\r")):  # from the first line polars takes the number of columns
-        line += data.count(b"\n", 0, len(data) - len(data.lstrip(b"\r\n")))
-        data = data.lstrip(b"\r\n")
-    if len(data) < 3 or not data.endswith(b"\n") or data.endswith((b"\n\n", b"\n\r\n")):
+    n, stripped = len(layout.names), data.lstrip(b"\r\n")  # from the first line polars takes the number of columns
+    line += data.count(b"\n", 0, len(data) - len(stripped))
+    data = stripped
+    if not data.endswith(b"\n") or data.endswith((b"\n\n", b"\n\r\n")):
         data = data.rstrip(b"\r\n") + b"\n"
-    if data == b"\n":
-        return pl.DataFrame(schema=dict.fromkeys(layout.names, pl.String)), range(0)
+    has_quotes = layout.quote is not None and layout.quote.encode() in data
     try:
-        frame = _frame_of(data, layout, columns)
+        frame = _frame_of(data, layout, columns, header)
     except DataError as error:
         list(_checked_records(data, layout, line))
-        raise _misplaced_quote(data, layout, line) or error from None
-    quoted = layout.quote is not None and layout.quote.encode() in data
+        raise _quote_error(layout, "its quotes do not fit together") if has_quotes else error from None
+    n_records = frame.height + header
     may_be_short = frame.to_series(n - 1).null_count() > 0  # polars fills short lines with nulls, blank ones too
-    if may_be_short and not quoted and n > 1:
-        may_be_short = data.count(layout.delimiter.encode()) != frame.height * (n - 1)
-    if not may_be_short and data.count(b"\n") == frame.height:
-        return frame, range(line, line + frame.height)
-    found = list(_checked_records(data, layout, line))
+    if may_be_short and n > 1 and not has_quotes:
+        may_be_short = data.count(layout.delimiter.encode()) != n_records * (n - 1)
+    if not may_be_short and data.count(b"\n") == n_records:
+        return frame, range(line + header, line + n_records)
+    found = list(_checked_records(data, layout, line))[header:]
     if len(found) == frame.height:
-        frame = frame.filter(pl.Series([filled for _, filled in found]))
-    lines = np.array([line for line, filled in found if filled])
-    if len(lines) != frame.height:
-        raise _misplaced_quote(data, layout, line) or DataError(
-            f"Cannot read {layout.name}: its quotes and line ends do not fit together."
-        )
-    return frame, lines
+        frame = frame.filter(polars().Series([filled for _, filled in found], dtype=polars().Boolean))
+    numbers = np.array([line for line, filled in found if filled])
+    if len(numbers) != frame.height:
+        raise _quote_error(layout, "its quotes do not fit together")
+    return frame, numbers
 
 
-def _frame_of(data: bytes, layout: _Layout, columns: _Columns) -> Frame:
+def _frame_of(data: bytes, layout: _Layout, columns: _Columns, header: bool) -> Frame:
     """Return the fields of some records as texts; columns of fractions as numbers, which takes less time and memory."""
     if len(data) > _LARGE:
         head = data[: _end_of_last_record(data[:_SAMPLE], layout.quote)]
         with suppress(DataError):  # a later field is not a number: then all are read as texts
-            return _parsed(data, layout, columns.fractions(_parsed(head, layout)))
-    return _parsed(data, layout)
+            return _parsed(data, layout, columns.fractions(_parsed(head, layout).slice(header)), header)
+    return _parsed(data, layout).slice(header)
 
 
-def _parsed(data: bytes, layout: _Layout, numbers: Container[str] = ()) -> Frame:
+def _parsed(data: bytes, layout: _Layout, numbers: Container[str] = (), skipped: int = 0) -> Frame:
     pl = polars()
     types = [pl.Float64 if name in numbers else pl.String for name in layout.names]
     with polars_errors(f"Cannot read {layout.name}"):
         frame = pl.read_csv(
             data,
             has_header=False,
+            skip_rows=int(skipped),
             schema={f"c{i}": dtype for i, dtype in enumerate(types)},
             separator=layout.delimiter,
             quote_char=layout.quote,
@@ -289,25 +258,13 @@ def _checked_records(data: bytes, layout: _Layout, first_line: int) -> Iterator[
                 )
             yield line, bool(fields)
     except csv.Error as error:
-        if "unexpected end" in str(error):
-            raise DataError(
-                f"{with_capital(layout.name)} ends inside a quoted field: a quote {layout.quote} is not closed."
-            ) from None
-        raise _misplaced_quote(data, layout, first_line) or DataError(
-            f"Cannot read {layout.name}: {error} after line {line}."
-        ) from None
+        raise _quote_error(layout, f"{error} after line {line}") from None
 
 
-def _misplaced_quote(data: bytes, layout: _Layout, first_line: int) -> DataError | None:
-    """Return the error of a quote inside a field, if there is one."""
-    quote, edge = re.escape((layout.quote or "").encode()), re.escape(layout.delimiter.encode())
-    found = re.search(rb"[^%s\n%s]%s[^%s\r\n%s]" % (edge, quote, quote, edge, quote), data) if quote else None
-    if found is None:
-        return None
-    line = first_line + data.count(b"\n", 0, found.start() + 1)
+def _quote_error(layout: _Layout, what: str) -> DataError:
     return DataError(
-        f"Line {line} of {layout.name} has a quote {layout.quote} inside a field: put the field in quotes and "
-        "write the quote twice, or say that quotes are characters like others with quote=''.",
+        f"Cannot read {layout.name}: {what}. Close quotes {layout.quote}, and write them twice inside of fields, or "
+        "say that they are characters like others with quote=''.",
         parameter="quote",
     )
 
@@ -316,13 +273,11 @@ def _misplaced_quote(data: bytes, layout: _Layout, first_line: int) -> DataError
 
 
 class _Columns:
-    """The kinds of a file's columns, as far as they are given or were seen in the parts before."""
+    """How the columns of a file are read."""
 
     def __init__(self, layout: _Layout, options: ReadOptions) -> None:
-        self.seen: dict[str, str] = {}
-        self.told = options.columns or {}
         self._name = layout.name
-        self._texts = as_written(options, layout.names)
+        self._texts = {name for name in layout.names if options.kind_of(name) == "text"}
         self._label = label_in(options, layout.names)
         self._missing = list(options.missing_texts)
         self._as_they_are = not any(map(_is_number, self._missing))
@@ -335,26 +290,22 @@ class _Columns:
         for texts in frame.get_columns() if self._decimal != "," and self._as_they_are else ():
             numbers = texts.cast(polars().Float64, strict=False)
             pointed = texts.str.contains(".", literal=True).any() and numbers.null_count() == texts.null_count()
-            if pointed and texts.name not in self._texts and not is_code(texts).any():
+            if pointed and texts.name not in {*self._texts, self._label} and not is_code(texts).any():
                 found.add(texts.name)
         return found
 
-    def typed(self, frame: Frame, place: Place) -> Frame:
-        """Return a frame of texts as numbers, truth values and texts."""
-        with ThreadPoolExecutor() as pool:  # polars works on one column without the interpreter's lock
-            return polars().DataFrame(list(pool.map(lambda column: self._typed(column, place), frame.get_columns())))
-
-    def _typed(self, texts: Series, place: Place) -> Series:
+    def typed(self, texts: Series, kind: str | None, place: Callable[[int], str]) -> Series:
+        """Return texts as numbers, truth values or texts, given what they must hold if that is known."""
         if texts.dtype.is_float():
             return texts.fill_nan(None)
-        if texts.name in self._texts or self.seen.get(texts.name) == "text":
+        if kind == "text":
             return self._cleaned(texts)
         numbers = self._numbers(texts) if self._as_they_are else None  # cleaning takes longer than reading
         if numbers is None:
             texts = self._cleaned(texts)
             numbers = self._numbers(texts)
         if numbers is None:
-            return self._without_numbers(texts, place)
+            return self._without_numbers(texts, kind, place)
         if is_code(texts.filter(texts.str.starts_with("0") | texts.str.starts_with("-0"))).any():
             return texts
         return numbers.fill_nan(None) if numbers.dtype.is_float() else numbers
@@ -364,34 +315,36 @@ class _Columns:
         stripped = texts.str.strip_chars()
         return stripped.set(stripped.is_in(self._missing).fill_null(False), None)
 
+    def _with_points(self, texts: Series) -> Iterator[Series]:
+        """Yield texts with decimal points, for each decimal mark that the column may have."""
+        if self._decimal != ",":
+            yield texts
+        if self._decimal != ".":
+            without = texts.set(texts.str.contains(".", literal=True).fill_null(False), None)
+            yield without.str.replace(_COMMA, "${1}.${2}")
+
     def _numbers(self, texts: Series) -> Series | None:
         """Return texts as numbers, if all of them are."""
         n = texts.null_count()
         if n == len(texts) or (len(texts) > _N_FIRST and self._numbers(texts.head(_N_FIRST)) is None):
             return None
-        found = _plain_numbers(texts) if self._decimal != "," else None
-        if (found is None or found.null_count() > n) and self._decimal != ".":
-            pointed = texts.str.contains(".", literal=True).any()
-            found = None if pointed else _plain_numbers(texts.str.replace(_COMMA, "${1}.${2}"))
-        return found if found is not None and found.null_count() == n else None
+        found = (_plain_numbers(each) for each in self._with_points(texts))
+        return next((numbers for numbers in found if numbers.null_count() == n), None)
 
-    def _without_numbers(self, texts: Series, place: Place) -> Series:
+    def _without_numbers(self, texts: Series, kind: str | None, place: Callable[[int], str]) -> Series:
         """Return texts as they are, or as truth values; refuse a few words among numbers."""
-        name, n = texts.name, len(texts) - texts.null_count()
-        is_number = texts.cast(polars().Float64, strict=False).is_not_null()
-        if self._decimal == ",":
-            is_number &= ~texts.str.contains(".", literal=True)
-        if self._decimal != ".":
-            is_number |= texts.str.contains(_COMMA).fill_null(False)
+        n = len(texts) - texts.null_count()
+        found = [each.cast(polars().Float64, strict=False).is_not_null() for each in self._with_points(texts)]
+        is_number = found[0] | found[-1]
         n_numbers = int(is_number.sum())
-        if n_numbers < n < 2 * n_numbers and not (name == self._label or name in self.told or name in self.seen):
+        if n_numbers < n < 2 * n_numbers and kind is None:
             row = int((~is_number & texts.is_not_null()).arg_true()[0])
             got = f"{short_repr(texts[row])} in {place(row)}"
             raise OddValueError(
-                f"The column {name!r} of {self._name} must hold numbers alone, as most of its values are. Got {got} "
-                "instead: correct it, add it to na_values (--na-values) if it marks a missing value, or read the "
-                "column as text with as_text (--discrete).",
-                name,
+                f"The column {texts.name!r} of {self._name} must hold numbers alone, as most of its values are. Got "
+                f"{got} instead: correct it, add it to na_values (--na-values) if it marks a missing value, or read "
+                "the column as text with as_text (--discrete).",
+                texts.name,
                 got,
                 "na_values",
             )

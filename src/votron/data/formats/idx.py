@@ -34,6 +34,7 @@ __all__ = ["ImageSet", "load_image_set"]
 
 _TYPES = {0x08: ">u1", 0x09: ">i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
 _FILES = ("train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte")
+_IMAGES = {None: _FILES[0], "train": _FILES[0], "test": _FILES[2]}
 KNOWN_SETS = ("digits", "mnist", "fashion")
 """Names that stand for sets of images, and for no file."""
 _N_TEST_DIGITS, _N_TRAIN = 597, 60_000
@@ -60,13 +61,13 @@ class Idx(Format):
 
     def is_folder(self, folder: Path, options: ReadOptions) -> bool:
         """Tell whether the images of the part are there."""
-        return _images_of(options.part) in _files_in(folder)
+        return _IMAGES[options.part] in _files_in(folder)
 
     def read(self, source: Source, options: ReadOptions, batch_bytes: int | None) -> Iterator[Part]:
         """Yield all examples."""
         labels = None if options.label is None else os.path.expanduser(str(options.label))
         if source.is_folder and source.path is not None:
-            source = Source(str(_files_in(source.path)[_images_of(options.part)]), options.max_bytes)
+            source = Source(str(_files_in(source.path)[_IMAGES[options.part]]), options.max_bytes)
         elif options.part is not None:
             raise DataError(f"There is no part {options.part!r} of {source.name}: only image sets have parts.")
         X = _read_idx(source)
@@ -102,21 +103,7 @@ class ImageSets(Format):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ImageSet:
-    """Images to train on and to test with, their labels, and where they came from.
-
-    Attributes
-    ----------
-    name : str
-        Its name.
-    X, X_test : ndarray of uint8
-        The images, one to a row, pixel by pixel.
-    y, y_test : ndarray of int64
-        Their labels.
-    shape : tuple of int
-        Height and width of an image.
-    source : str
-        Where it came from, in words.
-    """
+    """Images to train on and to test with, one to a row, and their labels."""
 
     name: str
     X: NDArray[np.uint8]
@@ -124,7 +111,9 @@ class ImageSet:
     X_test: NDArray[np.uint8]
     y_test: NDArray[np.int64]
     shape: tuple[int, int]
+    """Height and width of an image."""
     source: str
+    """Where they came from, in words."""
 
     @cached_property
     def digest(self) -> str:
@@ -141,22 +130,16 @@ def load_image_set(which: str | os.PathLike[str], *, fetch: bool = True) -> Imag
 
     MNIST and Fashion-MNIST are looked for in the folder that the environment variable ``VOTRON_DATA`` names (there
     or in a sub-folder ``mnist``, ``fashion`` or ``fashion-mnist``), where Debian's package dataset-fashion-mnist puts
-    them, and in ``votron`` in scikit-learn's data home. If none has it, it is fetched from OpenML, checked, and kept
-    there, which takes half a minute and more than 1 GB of memory.
+    them, and in ``votron`` in scikit-learn's data home. If none has it, it is fetched from OpenML and kept there, which
+    takes half a minute and more than 1 GB of memory.
 
     Parameters
     ----------
     which : str or path-like
-        ``"digits"`` (scikit-learn's, 1,200 to train on and 597 to test with), ``"mnist"``, ``"fashion"``, or a
-        folder with the four files of MNIST, such as ``train-images-idx3-ubyte``, each plain or with ``.gz`` at the
-        end. A folder with one of the three names is meant by ``"./mnist"``.
+        ``"digits"`` (scikit-learn's), ``"mnist"``, ``"fashion"``, or a folder with four files called as those of MNIST,
+        plain or with ``.gz`` at the end. A folder with one of the three names is meant by ``"./mnist"``.
     fetch : bool, default=True
         If false, the network is not used.
-
-    Returns
-    -------
-    ImageSet
-        The images, their labels, and where they came from.
 
     Examples
     --------
@@ -185,8 +168,9 @@ def _digits() -> ImageSet:
     from sklearn.model_selection import train_test_split
 
     X, y = load_digits(return_X_y=True)
-    X, y = X.astype(np.uint8), y.astype(np.int64)
-    X, X_test, y, y_test = train_test_split(X, y, test_size=_N_TEST_DIGITS, random_state=0, stratify=y)
+    X, X_test, y, y_test = train_test_split(
+        X.astype(np.uint8), y.astype(np.int64), test_size=_N_TEST_DIGITS, random_state=0, stratify=y
+    )
     return ImageSet("digits", X, y, X_test, y_test, (8, 8), "scikit-learn's load_digits")
 
 
@@ -195,15 +179,15 @@ def _from_folder(folder: Path, name: str) -> ImageSet:
     if missing := [file for file in _FILES if file not in paths]:
         raise DataError(f"The folder '{folder}' has no {joined(map(repr, missing))}, plain or with '.gz' at the end.")
     X, y, X_test, y_test = (_read_idx(Source(os.fspath(paths[file]))) for file in _FILES)
-    if X.ndim != 3 or X.shape[1:] != X_test.shape[1:] or y.shape != X.shape[:1] or y_test.shape != X_test.shape[:1]:
+    fits = X.ndim == 3 and X.shape[1:] == X_test.shape[1:] and X.dtype == X_test.dtype == np.uint8
+    if not fits or y.shape != X.shape[:1] or y_test.shape != X_test.shape[:1]:
         raise DataError(
-            f"The files in '{folder}' must have images of one size and a label for each. Got {_shown(X)} and "
-            f"{_shown(X_test)} pixels, and {_shown(y)} and {_shown(y_test)} labels instead."
+            f"The files in '{folder}' must have images of one size, in uint8, and a label for each. Got {_shown(X)} "
+            f"and {_shown(X_test)} pixels, and {_shown(y)} and {_shown(y_test)} labels instead."
         )
-    height, width = X.shape[1:]
-    X, X_test = (images.reshape(len(images), -1).astype(np.uint8, casting="safe") for images in (X, X_test))
-    y, y_test = y.astype(np.int64), y_test.astype(np.int64)
-    return ImageSet(name, X, y, X_test, y_test, (height, width), f"the IDX files in '{folder}'")
+    rows = [images.reshape(len(images), -1) for images in (X, X_test)]
+    source = f"the IDX files in '{folder}'"
+    return ImageSet(name, rows[0], y.astype(np.int64), rows[1], y_test.astype(np.int64), X.shape[1:], source)
 
 
 def _known_set(name: str, fetch: bool) -> ImageSet:
@@ -246,10 +230,6 @@ def _fetch(name: str, folder: Path) -> None:
         write_bytes(folder / f"{file}.gz", gzip.compress(header + array.tobytes(), compresslevel=6))
 
 
-def _images_of(part: str | None) -> str:
-    return _FILES[2 if part == "test" else 0]
-
-
 def _files_in(folder: Path) -> dict[str, Path]:
     """Return those of the four files of MNIST that are in a folder, plain or with ``.gz`` at the end."""
     paths = {name: (folder / name, folder / f"{name}.gz") for name in _FILES}
@@ -266,19 +246,14 @@ def _labels_beside(images: Source) -> str | None:
 
 def _read_idx(source: Source) -> Array:
     data = source.read()
-    known = len(data) > 4 and data[:2] == b"\0\0" and data[2] in _TYPES
-    begin = 4 + 4 * data[3] if known else 4
-    shape = np.frombuffer(data[4:begin], dtype=">u4").tolist() if len(data) >= begin > 4 else []
-    if not 1 <= len(shape) <= 8:
+    known = len(data) > 3 and data[:2] == b"\0\0" and data[2] in _TYPES and 1 <= data[3] <= 8
+    begin = 4 + 4 * data[3] if known else 0
+    shape = np.frombuffer(data[4:begin], dtype=">u4").tolist() if 0 < begin < len(data) else [0]
+    dtype = np.dtype(_TYPES[data[2]] if known else np.uint8)
+    if not math.prod(shape) or len(data) - begin != math.prod(shape) * dtype.itemsize:
         raise DataError(
-            f"{source.name} is not an IDX file: it must begin with the bytes 00 00, a type, the number of dimensions, "
-            f"and the dimensions. Got {data[:12].hex(' ') or 'nothing'} instead."
-        )
-    dtype = np.dtype(_TYPES[data[2]])
-    if len(data) - begin != math.prod(shape) * dtype.itemsize or 0 in shape:
-        raise DataError(
-            f"The IDX file {source.name} must have the {' x '.join(map(str, shape))} numbers of {dtype.itemsize} bytes "
-            f"that its header promises, at least one. Got {len(data) - begin} bytes instead."
+            f"{source.name} must be an IDX file: the bytes 00 00, a type, the number of dimensions, the dimensions, "
+            f"and as many numbers as they say. Got {len(data)} bytes, which begin with {data[:12].hex(' ')}, instead."
         )
     return np.frombuffer(data, dtype=dtype, offset=begin).reshape(shape).astype(dtype.newbyteorder("="))
 

@@ -19,18 +19,7 @@ from votron.data._sources import Source, text_parts, whole_text
 from votron.data.examples import Examples
 from votron.data.formats.base import Format, Part
 from votron.data.options import ReadOptions
-from votron.data.tables import (
-    as_table,
-    as_written,
-    check_names,
-    is_code,
-    label_in,
-    place_in,
-    polars,
-    polars_errors,
-    select,
-    settled,
-)
+from votron.data.tables import as_table, check_names, polars, polars_errors
 from votron.errors import DataError
 
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
@@ -60,7 +49,7 @@ class Json(Format):
         if frame.height == 1 and all(isinstance(dtype, polars().List) for dtype in frame.dtypes):
             with polars_errors(f"Cannot read {source.name} as a table, since its columns must be lists of one length"):
                 frame = polars().DataFrame([column.explode() for column in frame.get_columns()])
-        yield Part(_typed(frame, options, source.name, set()))
+        yield Part(_typed(frame, options, source.name))
 
     def write(self, examples: Examples) -> bytes:
         """Return a list with an object a row, each on a line of its own."""
@@ -89,7 +78,7 @@ class JsonLines(Format):
                 continue
             frame = _read(data, source.name, lines=True, first_line=line)
             lines = np.array([i for i, text in enumerate(data.split(b"\n"), line) if text.strip()])
-            frame = _typed(frame, options, source.name, {name for name, kind in seen.items() if kind == "text"})
+            frame = _typed(frame, options, source.name)
             if batch_bytes is not None:  # no row of a batch may have a column that others have
                 new = [name for name in frame.columns if name not in names]
                 if names and new and options.columns is None:
@@ -99,9 +88,8 @@ class JsonLines(Format):
                     )
                 names |= dict.fromkeys(new)
                 absent = [polars().Series(name, [None] * frame.height) for name in names if name not in frame.columns]
-                frame = select(frame.hstack(absent), names)
-                frame = settled(frame, seen, options.columns or (), place_in(lines), source.name)
-            yield Part(frame, lines=lines)
+                frame = polars().DataFrame([frame.hstack(absent).get_column(name) for name in names])
+            yield Part(frame, lines=lines, seen=seen)
             del frame, data  # not to be in memory while the next are read
 
     def write(self, examples: Examples) -> bytes:
@@ -148,22 +136,18 @@ def _check(data: bytes, name: str, lines: bool, first_line: int) -> None:
             raise DataError(f"Cannot read {name} as JSON: {reason[:1].lower()}{reason[1:]}{where}.") from None
 
 
-def _typed(frame: Frame, options: ReadOptions, name: str, texts: set[str]) -> Frame:
-    """Return the columns as numbers, truth values and texts; `texts` are known to be texts."""
+def _typed(frame: Frame, options: ReadOptions, name: str) -> Frame:
+    """Return the columns of a frame and of the objects in it, with numbers of 64 bits and missing values."""
     pl = polars()
     columns = _flat(frame.get_columns())
-    names = [column.name for column in columns]
-    texts = texts | as_written(options, names) | {str(label_in(options, names))}
     missing = ["", *options.na_values] if options.na_values else []  # where null is at hand, a word is a word
     for i, column in enumerate(columns):
         if column.dtype.is_integer():
             columns[i] = column.cast(pl.Int64, strict=False)
             if columns[i].null_count() > column.null_count():  # beyond 64 bits
                 columns[i] = column.cast(pl.Float64)
-        elif column.dtype == pl.String and missing and column.is_in(missing).any():
+        elif column.dtype == pl.String and missing:
             columns[i] = column.set(column.is_in(missing).fill_null(False), None)
-            if column.name not in texts:
-                columns[i] = _as_numbers(columns[i])
     with polars_errors(f"Cannot read {name} as a table"):
         return pl.DataFrame(columns)
 
@@ -178,13 +162,3 @@ def _flat(columns: list[Series]) -> list[Series]:
         else:
             found.append(column)
     return found
-
-
-def _as_numbers(texts: Series) -> Series:
-    """Return numbers that polars made texts because of missing-value markers; other texts as they are."""
-    pl = polars()
-    for dtype in (pl.Int64, pl.Float64):
-        numbers = texts.cast(dtype, strict=False)
-        if numbers.null_count() == texts.null_count() < len(texts) and not is_code(texts).any():
-            return numbers
-    return texts

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from votron._util.types import Params, RowsLike
 from votron.data._sources import Source, check_expanded
-from votron.data.examples import Examples, short_repr
+from votron.data.examples import Examples
 from votron.data.formats.base import Format, Part
 from votron.data.options import ReadOptions
 from votron.data.tables import as_matrix, list_names
@@ -54,17 +54,14 @@ class Npy(Format):
             file: Any = source.plain_path if mapped else io.BytesIO(source.read())
             array = np.load(file, mmap_mode="r" if mapped else None, allow_pickle=False)
         label = options.label
-        if label is None and options.labels == "required":
-            raise DataError(
-                f"Say which column of {source.name} holds the labels, with label: a number, -1 for the last one.",
-                parameter="label",
-            )
         try:
-            column = None if label is None else range(array.shape[1] if array.ndim == 2 else 0)[int(str(label))]
+            columns = range(array.shape[1] if array.ndim == 2 else 0)
+            column = None if label is None and options.labels != "required" else columns[int(str(label))]
         except (ValueError, IndexError):
             raise DataError(
-                f"The label must be the number of one of the columns of {source.name}, which has the shape "
-                f"{array.shape}. Got {short_repr(label)} instead."
+                f"Say which column of {source.name} holds the labels, with label: a number, -1 for the last one, of an "
+                f"array of two dimensions. Got {label!r} for the shape {array.shape}.",
+                parameter="label",
             ) from None
         array = np.atleast_1d(array)
         n = max(1, len(array) if batch_bytes is None else batch_bytes * len(array) // max(1, array.nbytes))

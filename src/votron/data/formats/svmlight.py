@@ -46,11 +46,10 @@ class Svmlight(Format):
             X, y = _read(data, source.name, line)
             found += len(y)
             if len(y):
-                zero_based = _is_zero_based(X, zero_based, source.name)
-                X, notes = _with_width(X, 0 if zero_based else 1, options.n_features, source.name)
+                X, zero_based, note = _numbered(X, options, zero_based, source.name)
                 if batch_bytes is None and X.nnz > _DENSE_ABOVE * X.shape[0] * X.shape[1]:
                     X = X.toarray() if 8 * X.shape[0] * X.shape[1] <= options.max_bytes else X
-                yield Part(X, y, about={"zero_based": zero_based, "notes": notes})
+                yield Part(X, y, about={"zero_based": zero_based, "notes": (note,) if note else ()})
             del X, y, data  # not to be in memory while the next are read
         if not found:
             raise DataError(f"Cannot read {source.name} as svmlight: it has no examples.")
@@ -60,8 +59,8 @@ class Svmlight(Format):
         X = sp.csr_matrix(as_matrix(examples, self.name), copy=True)  # which is tidied, and not ours
         X.sum_duplicates()
         X.eliminate_zeros()
-        values = [_shortest(value) for value in (X.data + 0).tolist()]  # True is 1
-        features = [f"{i + 1}:{value}" for i, value in zip(X.indices.tolist(), values, strict=True)]
+        pairs = zip((X.indices + 1).tolist(), (X.data + 0).tolist(), strict=True)  # where True is 1
+        features = [f"{i}:{_shortest(value)}" for i, value in pairs]
         lines = [[label, *features[X.indptr[i] : X.indptr[i + 1]]] for i, label in enumerate(_labels(examples))]
         if not (X.indices == X.shape[1] - 1).any():
             lines[0].append(f"{X.shape[1]}:0")
@@ -74,11 +73,18 @@ def _read(data: bytes, name: str, first_line: int) -> tuple[Any, Floats]:
         return _parse(data)
     except ValueError:
         lines = data.split(b"\n")
-        place = _first_bad(lines)
-        raise DataError(
-            f"Line {first_line + place} of {name} must have a label, a number, and number:value for each feature, in "
-            f"ascending order up to {_MAX_INDEX}. Got {short_repr(lines[place].decode(errors='replace'))} instead."
-        ) from None
+    low, high = 0, len(lines)  # lines before `low` can be read, those before `high` cannot
+    while high - low > 1:
+        middle = (low + high) // 2
+        try:
+            _parse(b"\n".join(lines[low:middle]))
+            low = middle
+        except ValueError:
+            high = middle
+    raise DataError(
+        f"Line {first_line + low} of {name} must have a label, a number, and number:value for each feature, in "
+        f"ascending order up to {_MAX_INDEX}. Got {short_repr(lines[low].decode(errors='replace'))} instead."
+    )
 
 
 def _parse(data: bytes) -> tuple[Any, Floats]:
@@ -93,21 +99,8 @@ def _parse(data: bytes) -> tuple[Any, Floats]:
     return X, y
 
 
-def _first_bad(lines: list[bytes]) -> int:
-    """Return the place of the first line that cannot be read, by bisection."""
-    low, high = 0, len(lines)  # those before `low` can be read, those before `high` cannot
-    while high - low > 1:
-        middle = (low + high) // 2
-        try:
-            _parse(b"\n".join(lines[low:middle]))
-            low = middle
-        except ValueError:
-            high = middle
-    return low
-
-
-def _is_zero_based(X: RowsLike, zero_based: bool | None, name: str) -> bool:
-    """Return whether the first feature is number 0: as told, or if there is one."""
+def _numbered(X: RowsLike, options: ReadOptions, zero_based: bool | None, name: str) -> tuple[Any, bool, str]:
+    """Return the features from number 0 or 1 on, as many as a model knows; whether from 0, and what was left out."""
     has_zero = bool((X.indices == 0).any())
     if has_zero and zero_based is False:
         raise DataError(
@@ -115,19 +108,15 @@ def _is_zero_based(X: RowsLike, zero_based: bool | None, name: str) -> bool:
             "say zero_based=True if they count from 0.",
             parameter="zero_based",
         )
-    return has_zero if zero_based is None else zero_based
-
-
-def _with_width(X: RowsLike, first: int, n_features: int | None, name: str) -> tuple[Any, tuple[str, ...]]:
-    """Return the features from the first on, as many as asked for; those that a model does not know are left out."""
-    indices = X.indices - first
+    zero_based = has_zero if zero_based is None else zero_based
+    indices = X.indices if zero_based else X.indices - 1
     found = int(indices.max(initial=0)) + 1
-    width = n_features or found
+    width = options.n_features or found
     X = sp.csr_matrix((X.data, indices, X.indptr), shape=(X.shape[0], max(width, found)))
     if found <= width:
-        return X, ()
-    note = f"{found - width} features of {name}, those beyond {width}, are not known to the model and were left out."
-    return X[:, :width], (note,)
+        return X, zero_based, ""
+    beyond = f"{found - width} features of {name}, those beyond {width}"
+    return X[:, :width], zero_based, f"{beyond}, are not known to the model and were left out."
 
 
 def _shortest(value: float) -> str:
