@@ -204,7 +204,7 @@ class ProbabilisticClassifier(VotronClassifier):
     """A classifier that knows the slope of its scores, by predictor."""
 
     _sample: Sample | None = None
-    _slopes: Mapping[str, float] = {}
+    _slopes: dict[str, float] = {}  # noqa: RUF012 - written to only beside a sample, which brings its own
 
     @available_unless(_check_probabilities)
     def predict_proba(self, X: RowsLike) -> Floats:
@@ -268,7 +268,7 @@ class ProbabilisticClassifier(VotronClassifier):
         check_is_fitted(self)
         key = self._predictor_key()
         if key not in self._slopes:
-            self._slopes = {**self._slopes, **self._computed_slopes([key])}
+            self._slopes.update(self._computed_slopes([key]))  # in place: no attribute changes in prediction
         return self._slopes[key]
 
     def _all_slopes(self) -> dict[str, float]:

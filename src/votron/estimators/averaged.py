@@ -7,14 +7,13 @@ from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
-from typing import ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import check_is_fitted
 
 from votron._util.types import Floats, Index, Label, Labels, Params, Rows, RowsLike
@@ -30,7 +29,6 @@ from votron.estimators._data import (
     margins_of,
     training_data,
 )
-from votron.estimators._evidence import trained_on
 from votron.estimators._probabilities import (
     ProbabilisticClassifier,
     Sample,
@@ -39,32 +37,16 @@ from votron.estimators._probabilities import (
     second_half,
     slope_of,
 )
-from votron.kernels import Kernel, LinearKernel, PolynomialKernel
-from votron.products import squares as squared_lengths
+from votron.kernels import LinearKernel
 from votron.rules.forms import Form, Linear, linear_scores
-from votron.theory.evidence import AVERAGE, LAST, ONE_RANDOM, ONE_VOTE, Evidence, Measured
-from votron.theory.geometry import Comparators, Margins
-from votron.theory.trained import evidence_of_weights
+
+if TYPE_CHECKING:
+    from votron.estimators._evidence import WeightsView
 
 __all__ = ["AveragedPerceptronClassifier"]
 
-_SWITCHES = {
-    ONE_VOTE: "VotedPerceptronClassifier(kernel='linear', rule='vote')",
-    ONE_RANDOM: "VotedPerceptronClassifier(kernel='linear', rule='random')",
-    LAST: "average=False",
-    AVERAGE: "average=True",
-    "τ = 0": "margin=0",
-    "unweighted": "no sample_weight and class_weight=None",
-    "consistent": "epochs=None with features that separate the data",
-    "unit length": "examples of length 1",
-    "R known": "examples of length 1",
-    "K(x, x) > 0": "fit_intercept=True",
-}
-"""Parameters to set for predictors and assumptions of bounds."""
 _SCORED, _PAUSES = 512, 4
 """Rows that are scored before they are learnt, and moments at which training pauses for that."""
-_NOT_JOINTLY = (ONE_VOTE, ONE_RANDOM)
-"""Predictors that no model has whose classes were trained together."""
 
 
 class AveragedPerceptronClassifier(ProbabilisticClassifier):
@@ -378,43 +360,10 @@ class AveragedPerceptronClassifier(ProbabilisticClassifier):
         self._validate_params()
         return linear_scores(rows, *self._linear())
 
-    def _in_feature_space(self, X: RowsLike, y: Labels, vector: str) -> Margins:
-        check_is_fitted(self)
-        rows, codes = self._labelled(X, y)
-        made = self._trainer.average() if vector == "average" else self._trainer.last()
-        squares = squared_lengths(rows) + bool(self._trainer.bias)
-        norms = np.sqrt(row_norms(made[0], squared=True) + made[1] ** 2)
-        return Margins(linear_scores(rows, *made), self._signs(codes), norms, np.sqrt(squares))
+    def _for_theory(self) -> WeightsView:
+        from votron.estimators._evidence import WeightsView  # most models are never certified
 
-    def _kernel_of_space(self) -> Kernel:
-        """Return the kernel of the feature space: the feature that is always one adds a constant."""
-        return PolynomialKernel(1) if self._trainer.bias else LinearKernel()
-
-    def _evidence(self, X: RowsLike, y: Labels, comparators: Comparators) -> Evidence:
-        check_is_fitted(self)
-        jointly = self._trainer.joint and self._n_vectors > 1
-        trained = trained_on(
-            self,
-            X,
-            y,
-            vectors=("last", "average"),
-            comparators=comparators,
-            predictor=AVERAGE if self.average else LAST,
-            switches=_SWITCHES if not jointly else {k: v for k, v in _SWITCHES.items() if k not in _NOT_JOINTLY},
-        )
-        return evidence_of_weights(
-            trained,
-            self.n_mistakes_,
-            own_vector="average" if self.average else "last",
-            tau=float(np.max(self._trainer.margin)),
-            jointly=jointly,
-            balanced=isinstance(self.class_weight, str),
-        )
-
-    def _measured(self, X: RowsLike, y: Labels) -> dict[str, Measured]:
-        rows, codes = self._labelled(X, y)
-        made = {LAST: self._trainer.last(), AVERAGE: self._trainer.average()}
-        return {name: Measured.of(linear_scores(rows, *weights), self._signs(codes)) for name, weights in made.items()}
+        return WeightsView(self)
 
     def _form(self) -> tuple[Form, tuple[str, ...]]:
         dropped = (

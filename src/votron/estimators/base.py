@@ -20,7 +20,7 @@ from votron._util.types import Array, Floats, Index, Label, Labels, Params, Rows
 from votron.errors import VotronError
 from votron.estimators._data import encode_labels, is_collection, validated
 from votron.history import TrainingHistory
-from votron.kernels.base import Kernel, is_precomputed, kernel_class
+from votron.kernels.base import is_precomputed, kernel_class
 from votron.record import labels_of
 
 if TYPE_CHECKING:
@@ -173,9 +173,6 @@ class VotronClassifier(ClassifierMixin, BaseEstimator):
         """Return for each row and vector +1 if the vector shall score it positively, else -1."""
         return np.where(codes[:, None] == np.arange(self._n_vectors), 1, -1)
 
-    def _kernel_of_space(self) -> Kernel | None:
-        return getattr(self, "kernel_", None)
-
     def _set_history(self, history: TrainingHistory) -> None:
         self.history_ = history
         self.n_epochs_, self.converged_ = history.n_epochs, bool(history.converged)
@@ -209,10 +206,9 @@ class VotronClassifier(ClassifierMixin, BaseEstimator):
         """
         from votron._util.frames import in_pandas, is_index, names_by_labels
         from votron.estimators.compact import rule_of
-        from votron.explanations.models import check_are_rows, explained  # most models are never explained
+        from votron.explanations.models import explained  # most models are never explained
 
         check_is_fitted(self)
-        check_are_rows(X)
         model = self._predicting_model()
         rows, _ = validated(model, X, kernel=getattr(model, "kernel_", None), reset=False)
         row_names: dict[int, str] = getattr(model, "row_names_", {})
