@@ -8,16 +8,10 @@ error after m examples is at most
 
     E[min(K, (r/γ)²)] / (m + 1),
 
-the expectation over samples of m + 1. What r is depends on the hyperplanes:
-
-==================  ========================  ========================================================================
-hyperplanes         f(x)                      r
-==================  ========================  ========================================================================
-through the origin  w·x (the adatron)         the largest ‖x‖ of an essential support vector: the sphere is centred at
-                                              the origin
-with a threshold    w·x + b (the usual SVM)   the diameter 2R of the smallest sphere, wherever its centre, around the
-                                              support vectors, the examples nearest to the hyperplane
-==================  ========================  ========================================================================
+the expectation over samples of m + 1. For hyperplanes through the origin, f(x) = w·x as of the adatron, r is the
+largest ‖x‖ of an essential support vector: the sphere is centred at the origin. With a threshold, f(x) = w·x + b as of
+the usual SVM, r is the diameter 2R of the smallest sphere, wherever its centre, around the support vectors, the
+examples nearest to the hyperplane.
 
 The notes of `EssentialSupport` have examples in which a smaller r would be wrong. With one sample's numbers the bound
 is an estimate, and no guarantee.

@@ -1,12 +1,8 @@
 """Margins in feature space: the distances of examples from the plane of a vector.
 
-Definitions (Graepel, Herbrich & Williamson, definitions 2 and 3), for a vector w and examples (x, y):
-
-===============  ==============================  =================================================================
-unnormalised     min y (w·x) / ‖w‖               the distance of the nearest example from the plane
-normalised       min y (w·x) / (‖w‖ ‖x‖)         the same, with every example divided by its length
-radius R         max ‖x‖
-===============  ==============================  =================================================================
+For a vector w and examples (x, y) the unnormalised margin is min y (w·x) / ‖w‖, the distance of the nearest example
+from the plane; the normalised margin is min y (w·x) / (‖w‖ ‖x‖), the same with every example divided by its length; and
+the radius R is max ‖x‖ (Graepel, Herbrich & Williamson, definitions 2 and 3).
 
 1 / normalised ≤ R / unnormalised: dividing examples by their lengths only lowers the bounds. Examples with ‖x‖ = 0 are
 on every plane; they have no margin and are left out, as in training.
