@@ -309,7 +309,7 @@ def _certificate(found: Findings, origin: Origin) -> Params:
     """Return what the theorems guarantee, or why nothing is said about it."""
     whole = origin.certificate
     if whole is None:
-        known = hasattr(found.classifier, "_evidence")
+        known = hasattr(found.classifier, "_for_theory")
         return {"certificate": None, "without": "" if known else type(found.classifier).__name__}
     own = [
         each for each in whole.bounds if each.applies and (each.quantity, each.predictor) == ("error", whole.predictor)

@@ -121,8 +121,8 @@ def margins(model: Estimator, X: RowsLike, y: Labels, *, vector: str = "last") -
             f"The 'vector' of margins must be one of {', '.join(map(repr, VECTORS))}. Got {vector!r} instead.",
             parameter="vector",
         )
-    estimator, transform, _ = unwrapped(model, "_in_feature_space")
-    found: Margins = estimator._in_feature_space(transform(X), y, vector)
+    estimator, transform, _ = unwrapped(model, "_for_theory")
+    found: Margins = estimator._for_theory().margins(transform(X), y, vector)
     return found
 
 
@@ -182,7 +182,7 @@ def comparator_margins(
         elif name == "svm":
             made = maximize(C=soft_limit())
         elif _is_alike(entry, kernel, classes):
-            made = entry._in_feature_space(rows, labels, "last")
+            made = entry._for_theory().margins(rows, labels, "last")
         else:
             raise VotronError(
                 "The 'comparators' of certify must be 'auto', 'adatron', 'svm' or fitted classifiers of Votron with "
@@ -194,6 +194,6 @@ def comparator_margins(
 
 
 def _is_alike(model: Estimator, kernel: Kernel, classes: Classes) -> bool:
-    if not hasattr(model, "_in_feature_space"):
-        return False
-    return bool(model._kernel_of_space() == kernel and np.array_equal(model.classes_, classes))
+    return hasattr(model, "_for_theory") and (
+        model._for_theory().kernel == kernel and np.array_equal(model.classes_, classes)
+    )
