@@ -465,7 +465,7 @@ def test_the_known_sets(here, capsys):
     found = run_json(capsys, "data", "list")
     assert [entry["name"] for entry in found] == ["digits", "mnist", "fashion"]
     assert found[0]["train"] == 1200
-    assert "1,200 rows to train on" in run(capsys, "data", "fetch", "digits").out
+    assert "1,200 rows to train on" in run(capsys, "data", "fetch", "digits").err
 
 
 # -- conventions ------------------------------------------------------------------------------------------------------
