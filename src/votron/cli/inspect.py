@@ -6,7 +6,7 @@ import os
 
 import click
 
-from votron._util.pipelines import summary_of
+from votron._util.pipelines import classifier_of, summary_of
 from votron._util.text import first_of, on_one_line, rounded_bytes, shortened
 from votron._util.types import Params
 from votron.cli import options
@@ -136,8 +136,8 @@ def export(saved: SavedModel, onnx: str | None, compact: str | None, proba: bool
         written["onnx"] = {"file": onnx, "bytes": size}
         lines.append(printable(f"onnx: {onnx}, {rounded_bytes(size)}"))
     if compact is not None:
-        small, before = saved.estimator.compact(), saved.manifest.n_bytes
-        size, dropped = save_model(saved.with_estimator(small).model, compact, saved.provenance), list(small.dropped_)
+        small, before = saved.model.compact(), saved.manifest.n_bytes
+        size, dropped = save_model(small, compact, saved.provenance), list(classifier_of(small).dropped_)
         written["compact"] = {"file": compact, "bytes": size, "bytes_before": before, "dropped": dropped}
         lines.append(printable(f"compact: {compact}, {rounded_bytes(size)} (it was {rounded_bytes(before)})"))
         lines += [wrapped(f"It can no longer: {'; '.join(dropped)}.")] if dropped else []
