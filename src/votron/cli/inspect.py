@@ -13,7 +13,6 @@ from votron.cli import options
 from votron.cli.command import NewFile, command, flag, option
 from votron.cli.models import SavedModel, save_model
 from votron.cli.output import Output, bold, in_words, pairs, printable, wrapped
-from votron.explanations import strongest_features
 
 _CLASSES, _FEATURES = 20, 5
 _LONGEST_NAME, _LONGEST = 80, 400
@@ -39,6 +38,8 @@ def inspect(saved: SavedModel, features: int | None, out: Output) -> None:
     Nothing in the file is run, so a file from an unknown source can be inspected safely. Its structure and SHA-256 are
     checked. --verbose also shows the parameters and how the model was made.
     """
+    from votron.explanations import strongest_features
+
     classifier, manifest = saved.estimator, saved.manifest
     assert manifest is not None
     found = vars(manifest) | {
