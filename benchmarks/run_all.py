@@ -19,6 +19,7 @@ MODULES = (
     "libsvm",
     "suspects",
     "probabilities",
+    "reading",
     "cluster",
 )
 

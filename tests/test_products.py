@@ -210,17 +210,6 @@ def test_real_products_are_fused_sums_from_left_to_right(kind, make, seed, n_sup
     np.testing.assert_array_equal(products.squares(rows), np.diagonal(products_of(products, rows, rows)))
 
 
-def test_several_at_a_time_and_the_rest_are_the_same():
-    """Dense supports are multiplied several at a time; what is left over, one at a time."""
-    rng = np.random.default_rng(0)
-    A, B = rng.normal(size=(8, 33)), rng.normal(size=(70, 33))
-    products = DenseProducts("float64", 33)
-    all_at_once = products_of(products, A, B)
-    for k in range(8):
-        np.testing.assert_array_equal(products_of(products, A, B, np.array([k]))[0], all_at_once[k])
-    np.testing.assert_allclose(all_at_once, A @ B.T, rtol=1e-13, atol=1e-13)
-
-
 # -- stores and blocks ------------------------------------------------------------------------------------------------
 
 
@@ -358,12 +347,6 @@ def test_traits_together():
     )
     assert mixed == Traits(False, -9.5, 3.0, 1.0, True, np.dtype(np.float32), 2)
     assert mixed.largest == 9.5
-
-
-def test_a_real_row_deep_in_the_data_is_seen():
-    X = np.zeros((9000, 2))
-    X[8999, 1] = 0.25
-    assert not describe(X).integer
 
 
 # -- kernels given as numbers -----------------------------------------------------------------------------------------

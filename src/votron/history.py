@@ -14,7 +14,6 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from votron._util.resources import chunks
-from votron._util.text import counted
 from votron._util.types import Array, Floats, Rows
 
 __all__ = ["Fingerprint", "TrainingHistory"]
@@ -31,7 +30,7 @@ class Fingerprint:
 
     ``labels`` is a 64-bit hash. The first thousand rows and every 64th of the others enter two weighted ``sums``, which
     may differ by ``precision`` times ``scale``, the sum of the absolute values: a transformer may return rows that
-    differ in the last bit from those in training. Fingerprints of consecutive batches add up to that of all rows.
+    differ in the last bit from those in training. Fingerprints of batches add up to that of all rows.
 
     Examples
     --------
@@ -43,8 +42,6 @@ class Fingerprint:
     True
     >>> known.difference(Fingerprint.of(X, 1 - codes))
     'the labels are different, or in another order'
-    >>> Fingerprint.of(X[:1], codes[:1]).then(Fingerprint.of(X[1:], codes[1:], first=1)).difference(known) is None
-    True
     """
 
     n_rows: int
@@ -123,10 +120,10 @@ class TrainingRun:
 def _hash_of_labels(codes: NDArray[np.int64], first: int) -> int:
     """Return the sum of hashes of row number and class, in parts that fit into the cache."""
     total = 0
-    for start in range(0, len(codes), _AT_ONCE):
-        part = codes[start : start + _AT_ONCE].astype(np.uint64)
-        numbers = np.arange(first + start, first + start + len(part), dtype=np.uint64)
-        total += int(_hashed(numbers * np.uint64(0x9E3779B97F4A7C15) + part).sum(dtype=np.uint64))
+    for part in chunks(len(codes), _AT_ONCE):
+        numbers = np.arange(first + part.start, first + part.stop, dtype=np.uint64)
+        hashes = _hashed(numbers * np.uint64(0x9E3779B97F4A7C15) + codes[part].astype(np.uint64))
+        total += int(hashes.sum(dtype=np.uint64))
     return total % 2**64
 
 
@@ -194,10 +191,8 @@ class TrainingHistory:
     >>> from sklearn.datasets import load_iris
     >>> from votron import VotedPerceptronClassifier
     >>> model = VotedPerceptronClassifier(random_state=0).fit(*load_iris(return_X_y=True))
-    >>> print(model.history_)
-    150 rows of 4 features, 10 passes, shuffled with seed 0
-    did not converge
-    gamma from the data ('scale')
+    >>> model.history_.n_rows, model.history_.n_epochs, model.history_.seed, model.history_.converged
+    (150, 10.0, 0, False)
     """
 
     n_rows: int
@@ -250,24 +245,3 @@ class TrainingHistory:
             converged=batch.converged,
             interrupted=self.interrupted or batch.interrupted,
         )
-
-    def __str__(self) -> str:
-        features = "" if self.fingerprint is None else f" of {self.fingerprint.n_features:,} features"
-        passes = f", {self.n_epochs:g} {'pass' if self.n_epochs == 1 else 'passes'}" * bool(self.n_epochs)
-        order = f", {counted(self.n_batches, 'call')} of partial_fit" if self.n_batches else passes
-        shuffled = f", shuffled with seed {self.seed}" if self.seed is not None else ", shuffled" * self.shuffled
-        lines = [f"{counted(self.n_rows, 'row')}{features}{order}{shuffled}"]
-        if self.interrupted:
-            lines.append("was interrupted")
-        elif self.converged is not None:
-            lines.append("converged" if self.converged else "did not converge")
-        lines += [f"{counted(self.n_zero_weight, 'row')} of weight 0 left out"] * bool(self.n_zero_weight)
-        lines += [f"{counted(self.n_unlearnable, 'row')} with K(x, x) = 0 left out"] * bool(self.n_unlearnable)
-        lines += ["rows had weights"] * self.weighted
-        lines += [f"gamma from the data ({self.gamma_from!r})"] * (self.gamma_from is not None)
-        lines += [f"{self.n_held_out:,} rows held out"] * bool(self.n_held_out)
-        lines += [f"rule {self.chosen_rule!r} chosen by held-out rows"] * (self.chosen_rule is not None)
-        lines += [f"end of training chosen by held-out rows ({self.end_chosen_by})"] * (self.end_chosen_by is not None)
-        lines += [f"parameters chosen among {self.n_settings:,} settings by a search"] * bool(self.n_settings)
-        lines += ["loaded from a model file"] * self.from_file
-        return "\n".join(lines)

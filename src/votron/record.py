@@ -21,21 +21,21 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from votron._util.types import Floats
+from votron._util.types import Array, Floats
 from votron.errors import VotronError
 
 __all__ = ["MistakeRecord", "labels_of"]
 
 
 def labels_of(scores: Floats, *, ties_to_first: bool = False) -> NDArray[np.int64]:
-    """Return the predicted class of each row of scores, as a number.
+    """Return the predicted class of each row of scores, as a number: the largest score, and among equal ones the first.
 
-    Two classes have one score, and 0 or more stands for the second. Of several scores the largest wins, and among equal
-    ones the first.
+    Two classes have one score, and 0 or more stands for the second.
 
     Parameters
     ----------
@@ -61,6 +61,15 @@ def labels_of(scores: Floats, *, ties_to_first: bool = False) -> NDArray[np.int6
         return np.asarray(scores.argmax(axis=1))
     scores = scores.reshape(len(scores))
     return (scores > 0 if ties_to_first else scores >= 0).astype(np.int64)
+
+
+COLUMNS = {"example": "<i8", "vector": "<i4", "sign": "i1", "time": "<i8", "score": "<f8", "norm2": "<f8"}
+
+
+def _frozen(values: ArrayLike, dtype: str) -> Array:
+    array = np.array(values, dtype=dtype)
+    array.flags.writeable = False
+    return array
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,21 +124,15 @@ class MistakeRecord:
 
     def __post_init__(self) -> None:
         """Convert and freeze the arrays, and check that they are a record."""
-        kinds = {
-            "example": np.int64,
-            "vector": np.int32,
-            "sign": np.int8,
-            "time": np.int64,
-            "score": np.float64,
-            "norm2": np.float64,
-        }
-        for name, dtype in kinds.items():
-            array = np.array(getattr(self, name), dtype=dtype)
-            array.flags.writeable = False
-            object.__setattr__(self, name, array)
-        if len({getattr(self, name).shape for name in kinds}) != 1 or self.example.ndim != 1:
+        for name, dtype in COLUMNS.items():
+            object.__setattr__(self, name, _frozen(getattr(self, name), dtype))
+        if len({getattr(self, name).shape for name in COLUMNS}) != 1 or self.example.ndim != 1:
             raise VotronError("The arrays of a MistakeRecord must be one-dimensional and equally long.")
-        self._check_weights()
+        if self.weight is not None:
+            weight = _frozen(self.weight, "<f8")
+            if weight.shape != self.example.shape or not ((weight > 0) & np.isfinite(weight)).all():
+                raise VotronError("The weights of a MistakeRecord must be numbers above 0, one for each mistake.")
+            object.__setattr__(self, "weight", None if (weight == 1).all() else weight)
         rising = (self.time[1:] >= self.time[:-1]).all()  # differences could overflow
         if len(self) and not (rising and self.time[0] >= 1 and self.time[-1] <= self.n_steps):
             raise VotronError("The times of a MistakeRecord must be sorted and lie between 1 and n_steps.")
@@ -139,32 +142,15 @@ class MistakeRecord:
         if (same_step & ((np.diff(self.example) != 0) | (np.diff(self.vector) <= 0))).any():
             raise VotronError("A step of a MistakeRecord has one example, and each vector once, in rising order.")
 
-    def _check_weights(self) -> None:
-        if self.weight is None:
-            return
-        weight = np.array(self.weight, dtype=np.float64)
-        if weight.shape != self.example.shape or not ((weight > 0) & np.isfinite(weight)).all():
-            raise VotronError("The weights of a MistakeRecord must be numbers above 0, one for each mistake.")
-        weight.flags.writeable = False
-        object.__setattr__(self, "weight", None if (weight == 1).all() else weight)
-
     def __len__(self) -> int:
         return len(self.example)
 
     def __repr__(self) -> str:
-        return (
-            f"MistakeRecord({len(self)} mistakes on {len(self.support)} examples, "
-            f"{self.n_vectors} vector(s), {self.n_steps} steps of {self.n_examples} examples)"
-        )
+        mistakes, steps = f"{len(self)} mistakes on {len(self.support)}", f"{self.n_steps} steps of {self.n_examples}"
+        return f"MistakeRecord({mistakes} examples, {self.n_vectors} vector(s), {steps} examples)"
 
-    def __getstate__(self) -> dict[str, object]:
-        """Pickle the record itself, not what was derived from it."""
-        return {name: self.__dict__[name] for name in self.__dataclass_fields__}
-
-    def __setstate__(self, state: dict[str, object]) -> None:
-        for name, value in state.items():
-            object.__setattr__(self, name, value)
-        self.__post_init__()
+    def __reduce__(self) -> tuple[Any, ...]:
+        return MistakeRecord, tuple(self.__dict__[name] for name in self.__dataclass_fields__)
 
     @cached_property
     def _first_seen(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -227,7 +213,7 @@ class MistakeRecord:
         if not 0 <= time <= self.n_steps:
             raise VotronError(f"The time must lie within training, from 0 to {self.n_steps}. Got {time} instead.")
         k = int(np.searchsorted(self.time, time, side="right"))
-        parts = {name: getattr(self, name)[:k] for name in ("example", "vector", "sign", "time", "score", "norm2")}
+        parts = {name: getattr(self, name)[:k] for name in COLUMNS}
         weight = None if self.weight is None else self.weight[:k]
         return replace(self, **parts, weight=weight, n_steps=int(time))
 
@@ -253,17 +239,10 @@ class MistakeRecord:
     def digest(self) -> str:
         """Return the SHA-256 of the record's bytes."""
         h = hashlib.sha256(f"{self.n_vectors} {self.n_examples} {self.n_steps}".encode())
-        for name, kind in (
-            ("example", "<i8"),
-            ("vector", "<i4"),
-            ("sign", "i1"),
-            ("time", "<i8"),
-            ("score", "<f8"),
-            ("norm2", "<f8"),
-        ):
-            h.update(getattr(self, name).astype(kind).tobytes())
+        for name in COLUMNS:
+            h.update(getattr(self, name).tobytes())
         if self.weight is not None:
-            h.update(b"weight" + self.weight.astype("<f8").tobytes())
+            h.update(b"weight" + self.weight.tobytes())
         return h.hexdigest()
 
     def equals(self, other: MistakeRecord) -> bool:

@@ -55,9 +55,8 @@ class Bits(Format):
     labels_at = "at the end of each line"
 
     def read(self, source, options, batch_bytes):
-        for line in source.read().decode().split()[1:]:
-            row = np.array([list(map(int, line))])
-            yield Part(row[:, :-1], row[:, -1])
+        rows = np.array([list(map(int, line)) for line in source.read().decode().split()[1:]])
+        yield Part(rows[:, :-1], rows[:, -1])
 
 
 @pytest.fixture(autouse=True)
@@ -107,7 +106,7 @@ def test_options_of_all_tables(days):
     assert read_examples(days, label="Play", missing="drop").dropped == 1
 
 
-def test_numbers_in_parts_are_joined(tmp_path):
+def test_numbers_are_cut_into_batches(tmp_path):
     path = tmp_path / "some"  # known by its first bytes
     path.write_text("BITS\n101\n010\n")
     found = read_examples(path)

@@ -37,48 +37,6 @@ def test_find_mistakes_counts_a_score_at_the_threshold():
     assert found[: _loops.find_mistakes(both, codes, threshold, 0, 2, found)].tolist() == [1]
 
 
-def walked(F, codes, threshold, K, row_of, start=0, n=0, norm2=None):
-    C, width = F.shape
-    norm2 = np.zeros(C) if norm2 is None else norm2
-    rows, classes = np.empty(C * width, dtype=np.int64), np.empty(C * width, dtype=np.int32)
-    scores, norms = np.empty(C * width), np.empty(C * width)
-    diagonal = np.diagonal(K).copy()
-    r, n = _loops.walk(
-        F, codes, threshold, diagonal, np.empty(0), start, width, row_of, K, norm2, n, rows, classes, scores, norms
-    )  # fmt: skip
-    return r, [
-        tuple(found) for found in zip(rows[:n].tolist(), classes[:n].tolist(), scores[:n], norms[:n], strict=True)
-    ]
-
-
-def test_walk_makes_the_mistakes_in_order():
-    X = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0]])
-    K, F, codes = X @ X.T, np.zeros((1, 3)), np.array([0, 0, 1], np.int32)
-    r, found = walked(F, codes, np.zeros(3), K, np.arange(3))
-    assert r == 3
-    assert found == [(0, 0, 0.0, 2.0), (1, 0, 0.0, 4.0)]
-    assert F.tolist() == [[2.0, 2.0, -2.0]]  # v = (2, 0): rows that came before are brought up to date too
-
-
-def test_walk_of_several_classes_is_several_walks():
-    X = np.array([[1.0, 0.0], [1.0, 1.0], [0.0, 2.0], [1.0, 0.0]])
-    K, codes = X @ X.T, np.array([0, 1, 2, 0], np.int32)
-    together = np.zeros((3, 4))
-    _, found = walked(together, codes, np.zeros(4), K, np.arange(4))
-    for c in range(3):
-        alone = np.zeros((1, 4))
-        _, mine = walked(alone, (codes != c).astype(np.int32), np.zeros(4), K, np.arange(4))
-        assert [(r, s, n) for r, k, s, n in found if k == c] == [(r, s, n) for r, _, s, n in mine]
-        np.testing.assert_array_equal(together[c], alone[0])
-
-
-def test_walk_stops_where_values_are_missing_and_touches_nothing():
-    K, F, codes = np.eye(3), np.zeros((1, 3)), np.zeros(3, dtype=np.int32)
-    r, found = walked(F, codes, np.zeros(3), K, np.array([0, -1, 2]))
-    assert (r, len(found)) == (1, 1)
-    assert F.tolist() == [[1.0, 0.0, 0.0]]
-
-
 # -- hashes -----------------------------------------------------------------------------------------------------------
 
 

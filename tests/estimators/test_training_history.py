@@ -73,4 +73,3 @@ def test_rows_that_cannot_be_learnt_are_counted():
     with pytest.warns(UserWarning, match="15 of 150 rows have K"):
         history = VotedPerceptronClassifier(kernel="linear", random_state=0).fit(rows, Y).history_
     assert (history.n_rows, history.n_unlearnable, history.n_examples) == (150, 15, 135)
-    assert "15 rows with K(x, x) = 0 left out" in str(history)

@@ -50,11 +50,6 @@ def test_corrected_t_is_that_of_the_textbook(values, test_share):
         assert corrected_interval(values, test_share) == pytest.approx((mean, mean))
 
 
-def test_without_shared_training_rows_it_is_students_test():
-    values = [0.02, -0.01, 0.03, 0.01, 0.00, 0.04]
-    assert corrected_p(values, 0.0) == pytest.approx(scipy.stats.ttest_1samp(values, 0.0).pvalue)
-
-
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12), st.sampled_from([0.01, 0.05, 0.2]))
 @thorough(200)
 def test_holm_rejects_what_the_textbook_rejects(p_values, level):

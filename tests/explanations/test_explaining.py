@@ -326,8 +326,6 @@ def test_pictures_show_terms_and_images(params):
     assert len(ax.artists) == 7  # six examples, and the row itself
     with pytest.raises(VotronError, match="64"):
         why.plot(image_shape=(3, 3))
-    pixels = AveragedPerceptronClassifier(random_state=0).fit(X[:300], y[:300]).explain(X[300:301], top=None).plot()
+    pixels = AveragedPerceptronClassifier(random_state=0).fit(X[:300], y[:300]).explain(X[300:301], top=None)[0].plot()
     assert len(pixels.images) == 2
-    with pytest.raises(VotronError, match="There are 2 rows to draw"):
-        model.explain(X[:2]).plot()
     plt.close("all")

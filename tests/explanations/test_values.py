@@ -13,7 +13,6 @@ from votron import (
     AveragedPerceptronClassifier,
     TableEncoder,
     VotedPerceptronClassifier,
-    VotronError,
     explain,
     load,
     table_classifier,
@@ -137,13 +136,3 @@ def test_linear_models_say_what_was_missing_and_taken_as_what(make, library):
     assert {term.name: term.missing for term in why.features.largest} == {"size": True, "city=Rome": False}
     assert "city missing" in str(model.explain(rows[4:5])[0])
     assert why.to_dict()["missing"] == why.missing
-
-
-# -- one row ----------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("row", [NUMBERS.iloc[0], NUMBERS.to_numpy()[0]], ids=["series", "array"])
-def test_one_row_is_refused_with_what_to_pass(row):
-    for model in (voted().fit(NUMBERS, SEX), table_classifier(NUMBERS, averaged()).fit(NUMBERS, SEX)):
-        with pytest.raises(VotronError, match=r"X\[\[i\]\]"):
-            explain(model, row)

@@ -410,19 +410,14 @@ def nested(n):
 TOO_MUCH = "much more memory than the file"
 TOO_MANY = "more than 150,000 values"
 LARGE = {
-    "many words": (lambda: with_words("[TfidfVectorizer()]", words(300_000)), None),
-    "short words": (lambda: with_words("[TfidfVectorizer(use_idf=False)]", words(1_500_000)), TOO_MUCH),
     "a long word": (lambda: with_words("[TfidfVectorizer()]", ["x y " * 2_000_000]), None),
     "wide table": (lambda: table_of(200_000), None),
     "voted": (lambda: voted_of(20_000, 100_000), None),
-    "averaged": (lambda: weights_of(300_000, "averaged"), None),
     "many labels": (lambda: labels_of(words(200_000)), None),
     "one long label": (lambda: labels_of([*words(50_000), "z" * 50_000]), TOO_MUCH),
     "features": (lambda: linear(2**26 - 1), None),
     "too many features": (lambda: linear(2**26), "of a CSR matrix"),
-    "lists of nothing": (lambda: with_provenance([[]] * 74_000), None),
     "more lists of nothing": (lambda: with_provenance([[]] * 1_000_000), TOO_MANY),
-    "nested objects": (lambda: with_provenance([nested(400)] * 180), None),
     "too deeply nested objects": (lambda: with_provenance(nested(5000)), "recursion"),
     "arrays": (lambda: (fresh("voted")[0], {f"{i:x}": np.zeros(0, "u1") for i in range(20_000)}), "model"),
 }
@@ -465,23 +460,17 @@ META = b'{"__metadata__":{"votron":"{}"},"a":'
     "header",
     [
         META + b'{"dtype":"F64","shape":[4611686018427387904],"data_offsets":[0,8]}}',
-        META + b'{"dtype":"F64","shape":[1],"data_offsets":[8,16]}}',
         META + b'{"dtype":"F64","shape":[-1],"data_offsets":[0,-8]}}',
-        META + b'{"dtype":"V9","shape":[1],"data_offsets":[0,8]}}',
         META + b'{"dtype":"F64","shape":[1],"data_offsets":[0,8],"more":1}}',
         META + b'{"dtype":"F64","shape":[0,2305843009213693952],"data_offsets":[0,0]}}',
         META + b'{"dtype":"F64","shape":[1],"data_offsets":[0,8]}}',
         META + b"[]," * 1_000_000 + b"}",
         META + b"NaN}",
-        META + b"9" * 5000 + b"}",
         META + b"[" * 100_000 + b"}",
         b'{"__metadata__":{"votron":"{\\"format\\":1}"}}',
         b'{"__metadata__":{"votron":7}}',
         b'{"__metadata__":{"votron":"\\ud800"}}',
-        b'{"__metadata__":7}',
-        b'{"a":1,"a":2}',
         b"{" + b" " * 1_000_000,
-        b"{\xff}",
         b"{}",
     ],
 )
@@ -511,12 +500,6 @@ def test_more_than_there_is_memory(tmp_path):
     with pytest.raises(ModelFileError, match=r"^The model file the stream has arrays of 549\.8 GB"):
         read_manifest(stream)
     assert stream.tell() < 1000
-
-
-@pytest.mark.parametrize("read", [load, read_manifest])
-def test_a_device_without_end_is_refused_by_its_first_bytes(read):
-    with pytest.raises(ModelFileError, match="is not a model file"):
-        read("/dev/zero")
 
 
 # -- forgeries, one by one ---------------------------------------------------------------------------------------------
@@ -549,40 +532,27 @@ KERNEL = ("model", "vectors", "kernel")
 RECORD = "model.record."
 FORGERIES = {
     "unknown class": (put("model", "class", value="os.system"), "Invalid value 'os.system' - at `$.model.class`"),
-    "unknown field": (put("model", "evil", value=1), "contains unknown field `evil`"),
     "no history": (put("model", "history", value=None), "has no history"),
     "unknown rule": (put("model", "history", "chosen_rule", value="x"), "a rule that is not known"),
     "unknown parameter": (put("model", "params", "evil", value=1), "'evil' is not a parameter"),
     "bad parameter": (put("model", "params", "degree", value=-2), "The 'degree' parameter"),
     "many threads": (put("model", "params", "n_jobs", value=10**6), "a number of threads"),
     "kernel of nothing": (put(*KERNEL, value={"name": "eval", "fields": {}}), "import the package that brings it"),
-    "kernel parameter": (put(*KERNEL, "fields", "degree", value=0.5), "no parameter 'degree' of this type"),
-    "gamma below 0": (put(*KERNEL, value={"name": "rbf", "fields": {"gamma": -1.0}}), "at least 0"),
     "a number over a kernel": (
         put(*KERNEL, value={"name": "composed", "fields": {"outer": 0.5, "inner": {"name": "linear", "fields": {}}}}),
         "no parameter 'outer' of this type",
     ),
-    "half a kernel": (put(*KERNEL, value={"name": "normalized", "fields": {}}), "missing 1 required"),
     "deep kernel": (
         put(*KERNEL, value=eval("{'name': 'normalized', 'fields': {'base': " * 40 + "1" + "}}" * 40)),
         "over more than 8 others",
     ),
     "classes twice": (array("model.classes", first(1)), "two or more labels in rising order"),
     "features": (put("model", "n_features", value=5), "columns of a CSR matrix"),
-    "huge features": (put("model", "n_features", value=2**60), "Expected `int` <="),
-    "negative steps": (put("model", "vectors", "n_steps", value=-1), "Expected `int` >= 0"),
-    "flag by number": (put("model", "history", "shuffled", value=1), "Expected `bool`"),
     "NaN": (array(RECORD + "score", first(np.nan)), "finite numbers"),
     "column outside": (array("model.support_rows.indices", first(99)), "columns of a CSR matrix"),
-    "columns out of order": (array("model.support_rows.indices", lambda a: a[::-1]), "columns in rising order"),
-    "row starts": (array("model.support_rows.indptr", lambda a: a[::-1]), "row starts"),
     "record too short": (array(RECORD + "sign", lambda a: a[:-1]), "the shape"),
-    "record of floats": (array(RECORD + "time", lambda a: a.astype("f8")), "numbers of type i8, and not f8"),
     "times backwards": (array(RECORD + "time", lambda a: a[::-1]), "sorted"),
-    "sign of 3": (array(RECORD + "sign", first(3)), "signs"),
-    "vector 99": (array(RECORD + "vector", first(99)), "vectors from 0"),
     "example below 0": (array(RECORD + "example", first(-5)), "no numbers below 0"),
-    "example outside": (array(RECORD + "example", first(99)), "numbers of examples below 60"),
     "length below 0": (array(RECORD + "norm2", first(-5e9)), "squared lengths"),
     "an array too many": (lambda manifest, arrays: arrays.update(more=np.zeros(3)), "not one that Votron knows"),
     "no model": (lambda manifest, arrays: manifest.pop("model"), "missing required field `model`"),
@@ -614,18 +584,6 @@ def test_rows_that_the_model_keeps_have_a_name_each_or_none(tmp_path):
     texts(arrays, "model.row_names", ["one"])
     with pytest.raises(ModelFileError, match="must have a list of"):
         load(write(tmp_path / "m", manifest, arrays))
-
-
-@pytest.mark.parametrize("mmap", [False, True])
-def test_a_file_that_is_cut_short_ends_no_process_that_has_not_mapped_it(mmap, tmp_path):
-    manifest, arrays = fresh("voted")
-    code = (
-        f"import os, sys, numpy as np; from votron import load; model = load(sys.argv[1], mmap={mmap}); "
-        "os.truncate(sys.argv[1], 100); print(model.predict(np.ones((2, 6))).shape)"
-    )
-    path = write(tmp_path / "m", manifest, arrays)
-    done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, timeout=120)
-    assert done.returncode == -signal.SIGBUS if mmap else (done.returncode, done.stdout) == (0, "(2,)\n")
 
 
 if __name__ == "__main__":

@@ -38,7 +38,7 @@ _NOT_IN_CSV = ("scores", "remarks")
 @option("--repeats", "N", "How often rows are split anew (default: 2).", options.COUNT, default=2)
 @options.seed
 @options.max_rows
-@option("--max-seconds", "S", "End in this time, with the estimators that finished a repeat.", options.SECONDS)
+@option("--max-seconds", "S", "End in this time, with the estimators that are finished.", options.SECONDS)
 @options.confidence
 @options.sample_weight("Column with weights of rows, for training and the score.")
 @options.figure("Draw scores, intervals and times")

@@ -9,20 +9,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from votron._util.files import write_bytes
-from votron._util.types import RowsLike
 from votron.data._sources import Source, source_errors
 from votron.data.examples import Examples, array_examples, convert_labels
 from votron.data.formats import FORMATS, Format, Part, format_named, format_of_suffix
 from votron.data.options import ReadOptions
-from votron.data.tables import frame_examples, polars, polars_errors
+from votron.data.tables import frame_examples
 from votron.errors import DataError, VotronError
 
 __all__ = ["ExampleBatches", "open_batches", "read_examples", "write_examples"]
 
-_UNLIMITED = 1 << 62
 _WORKBOOK = "a workbook: save the sheet as CSV, and give that"
 _IMAGE = "one image: give the folder of images, in folders called after their classes"
 _FOREIGN = {
@@ -54,10 +51,7 @@ def read_examples(path: str | os.PathLike[str], **options: Any) -> Examples:
     Raises
     ------
     DataError
-        If there is no such file, or it is not what it should be. Lines of text files are counted from 1, the header
-        being the first; rows of other files are counted from 1 too.
-    VotronError
-        If a parameter is not valid.
+        If there is no such file, or it is not what it should be. Lines and rows are counted from 1.
 
     Examples
     --------
@@ -67,10 +61,8 @@ def read_examples(path: str | os.PathLike[str], **options: Any) -> Examples:
     ...     path = pathlib.Path(folder, "days.csv")
     ...     _ = path.write_text("Outlook,Temp,Play\nRainy,85,no\nSunny,87,yes\n")
     ...     days = read_examples(path, label="Play")
-    >>> days.X.rows()
-    [('Rainy', 85), ('Sunny', 87)]
-    >>> days.y.tolist()
-    ['no', 'yes']
+    >>> days.X.rows(), days.y.tolist()
+    ([('Rainy', 85), ('Sunny', 87)], ['no', 'yes'])
     """
     how = ReadOptions(**options)
     format, source = recognise(path, how)
@@ -80,15 +72,14 @@ def read_examples(path: str | os.PathLike[str], **options: Any) -> Examples:
 def open_batches(path: str | os.PathLike[str], **options: Any) -> ExampleBatches:
     r"""Open data to read them a batch at a time.
 
-    CSV and TSV, JSON Lines and svmlight are read in bounded memory; ``.npy``, Parquet and Arrow as well, unless
-    they are compressed. Everything else is read as a whole and then cut into batches.
+    CSV and TSV, JSON Lines and svmlight are read in bounded memory; ``.npy``, Parquet and Arrow as well, unless they
+    are compressed. Everything else is read as a whole and then cut into batches.
 
     Parameters
     ----------
     path : str or path-like
         As in `read_examples`. What the first batch shows (types of columns, whether features count from 0) holds for
-        the others, and what does not fit is refused. Where no more than a batch is kept, ``max_bytes`` limits standard
-        input only.
+        the others, and what does not fit is refused.
     **options
         How to read it: the parameters of `ReadOptions`, ``batch_bytes`` among them.
 
@@ -96,11 +87,6 @@ def open_batches(path: str | os.PathLike[str], **options: Any) -> ExampleBatches
     -------
     iterable of `Examples`
         To iterate over as often as wanted.
-
-    Raises
-    ------
-    DataError
-        If there is no such file, or, while iterating, if it is not what it should be.
 
     Examples
     --------
@@ -122,9 +108,7 @@ class ExampleBatches:
 
     def __init__(self, format: Format, source: Source, options: ReadOptions) -> None:
         self._format, self._source, self._options = format, source, options
-        self.bounded = self._format.in_bounded_memory(self._source)
-        if self._format.sequential and self.bounded:
-            self._source.max_bytes = _UNLIMITED  # no more than a batch is kept
+        self.bounded = format.in_bounded_memory(source)
 
     def again(self, **options: Any) -> ExampleBatches:
         """Return the same data, read with some other options."""
@@ -151,6 +135,44 @@ def _slices(whole: Examples, batch_bytes: int) -> Iterator[Examples]:
         if begin:
             batch = replace(batch, first_row=begin + whole.dropped, dropped=0, unlabelled=0, notes=())
         yield batch
+
+
+def _examples(format: Format, source: Source, options: ReadOptions, batch_bytes: int | None) -> Iterator[Examples]:
+    """Yield examples, checked, in parts of about so many bytes; without a number, all of them."""
+    row = 0
+    with source_errors(source):
+        for part in format.read(source, options, batch_bytes):
+            about = Examples(part.X, None, format.name, source.location, first_row=row, lines=part.lines)
+            about = replace(about, **part.about)
+            row += part.X.shape[0]
+            if about.columns is not None:
+                found = frame_examples(part, options, about, source.name, may_be_empty=batch_bytes is not None)
+            else:
+                found = _checked_arrays(part, options, about, source.name, format.labels_at)
+            if found.y is not None:
+                what = f"The labels of {source.name}"
+                found = replace(found, y=convert_labels(found.y, options.label_kind, what))
+            del part, about  # not to be in memory while the next is read
+            yield found
+            del found
+    if not row:
+        raise DataError(f"There are no examples in {source.name}.")
+
+
+def _checked_arrays(part: Part, options: ReadOptions, about: Examples, name: str, labels_at: str) -> Examples:
+    for option in sorted({"as_text", "drop"} & options.given().keys() - {*options.optional}):
+        raise DataError(f"The option {option!r} is for tables. {name} is not one: leave it out.", parameter=option)
+    if labels_at and options.label is not None and options.labels == "required":
+        raise DataError(
+            f"The labels of {name} are {labels_at}: leave label out. Got {options.label!r} instead.", parameter="label"
+        )
+    y = None if options.labels == "none" else part.y
+    if y is None and options.labels == "required":
+        raise DataError(f"There are no labels in {name}.")
+    if options.drop_unlabelled and y is not None and y.dtype.kind == "f" and np.isnan(y).any():
+        kept, n = ~np.isnan(y), int(np.isnan(y).sum())
+        y, about = y[kept], replace(about.take(kept), dropped=n, unlabelled=n)
+    return array_examples(about.X, y, about, name, part.label)
 
 
 # -- what it is -------------------------------------------------------------------------------------------------------
@@ -200,73 +222,7 @@ def _format_of_file(source: Source, options: ReadOptions) -> Format:
         return named if named in begins else begins[0]
     if named is not None:
         return named
-    # CSV, which takes any text, comes last.
-    return next(format for format in reversed(FORMATS.values()) if format.looks_like(source.head))
-
-
-# -- reading it -------------------------------------------------------------------------------------------------------
-
-
-def _examples(format: Format, source: Source, options: ReadOptions, batch_bytes: int | None) -> Iterator[Examples]:
-    """Yield examples, checked, in parts of about so many bytes; without a number, all of them joined."""
-    parts, row = format.read(source, options, batch_bytes), 0
-    with source_errors(source):
-        for part in parts if batch_bytes is not None else [_joined(list(parts), source.name)]:
-            n_rows = part.X.shape[0]
-            examples = _checked(part, format, source, options, row, may_be_empty=batch_bytes is not None)
-            del part  # not to be in memory while the next is read
-            yield examples
-            del examples
-            row += n_rows
-
-
-def _checked(
-    part: Part, format: Format, source: Source, options: ReadOptions, first_row: int, *, may_be_empty: bool
-) -> Examples:
-    """Return the examples of a part, if labels and features are what they must be."""
-    about = Examples(part.X, None, format.name, source.location, first_row=first_row, lines=part.lines)
-    about = replace(about, **part.about)
-    if about.columns is not None:
-        found = frame_examples(part, options, about, source.name, may_be_empty=may_be_empty)
-    else:
-        found = _checked_arrays(part, options, about, source.name, format.labels_at)
-    if found.y is None:
-        return found
-    return replace(found, y=convert_labels(found.y, options.label_kind, f"The labels of {source.name}"))
-
-
-def _checked_arrays(part: Part, options: ReadOptions, about: Examples, name: str, labels_at: str) -> Examples:
-    for option in sorted({"as_text", "drop"} & options.given().keys() - {*options.optional}):
-        raise DataError(f"The option {option!r} is for tables. {name} is not one: leave it out.", parameter=option)
-    if labels_at and options.label is not None and options.labels == "required":
-        raise DataError(
-            f"The labels of {name} are {labels_at}: leave label out. Got {options.label!r} instead.", parameter="label"
-        )
-    X, y = part.X, None if options.labels == "none" else part.y
-    if y is None and options.labels == "required":
-        raise DataError(f"There are no labels in {name}.")
-    if options.drop_unlabelled and y is not None and y.dtype.kind == "f" and np.isnan(y).any():
-        kept = ~np.isnan(y)
-        n = int((~kept).sum())
-        X, y, about = X[kept], y[kept], replace(about.take(kept), dropped=n, unlabelled=n)
-    return array_examples(X, y, about, name, part.label)
-
-
-def _joined(parts: list[Part], name: str) -> Part:
-    """Return all parts as one; formats with lines or other things known of rows have one part where all is wanted."""
-    if not parts:
-        raise DataError(f"There are no examples in {name}.")
-    if len(parts) == 1:
-        return parts[0]
-    y = None if parts[0].y is None else np.concatenate([part.y for part in parts])
-    return replace(parts[0], X=_stacked([part.X for part in parts], name), y=y)
-
-
-def _stacked(parts: list[Any], name: str) -> RowsLike:
-    if hasattr(parts[0], "columns"):
-        with polars_errors(f"Cannot read {name}"):
-            return polars().concat(parts, how="vertical_relaxed")
-    return sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.concatenate(parts)
+    return next((format for format in FORMATS.values() if format.looks_like(source.head)), FORMATS["csv"])
 
 
 # -- writing ----------------------------------------------------------------------------------------------------------
@@ -293,10 +249,8 @@ def write_examples(examples: Examples, path: str | os.PathLike[str], format: str
 
     Raises
     ------
-    DataError
-        If the format cannot hold the examples, such as words in svmlight.
     VotronError
-        If there is no such format.
+        If there is no such format, or it cannot hold the examples, such as texts in svmlight.
 
     Examples
     --------

@@ -311,7 +311,9 @@ def weighed(
     if len(kept) < len(y):
         weights, left = weights[kept], set(y[kept].tolist())
         lost = [label for label in dict.fromkeys(y.tolist()) if label not in left]
-        if lost and len(left) > 1 and classes is None:
+        if lost and classes is None:
+            if len(left) == 1:
+                raise VotronError(f"Rows of weight above 0 must be of at least 2 classes. Got {left.pop()!r} alone.")
             names = ", ".join(map(repr, lost[:5])) + (", ..." if len(lost) > 5 else "")
             warn(f"No row of {names} has a weight above 0: the model will not know such a class.")
     alike = (weights == (weights[0] if scaled else 1.0)).all()

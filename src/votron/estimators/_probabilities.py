@@ -45,9 +45,6 @@ _RANGE = 1e-3, 1e3
 """Slopes in these units that are looked at."""
 
 
-# -- rows -------------------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, eq=False)
 class Sample:
     """Rows for probabilities: their classes, and the steps of training before each was presented."""
@@ -110,9 +107,6 @@ def come_grouped(codes: Index) -> bool:
     runs = 1 + np.count_nonzero(codes[1:] != codes[:-1])
     few = len(codes) > 1 and runs <= 1 + codes.max()  # if not, there is no need to count classes
     return bool(few and runs == len(np.unique(codes)) < len(codes))
-
-
-# -- the slope --------------------------------------------------------------------------------------------------------
 
 
 def columns_of(scores: Floats) -> Floats:
@@ -185,9 +179,6 @@ def groups_of(sample: Sample) -> list[tuple[int, Index]]:
     return [(int(sample.times[part[0]]), part) for part in np.array_split(order, _GROUPS) if len(part)]
 
 
-# -- the classifier ---------------------------------------------------------------------------------------------------
-
-
 def _check_probabilities(model: ProbabilisticClassifier) -> None:
     """Refuse probabilities of a fitted model that neither knows the slope of its scores nor can compute it."""
     if not hasattr(model, "classes_") or model._has_slope():
@@ -204,7 +195,7 @@ class ProbabilisticClassifier(VotronClassifier):
     """A classifier that knows the slope of its scores, by predictor."""
 
     _sample: Sample | None = None
-    _slopes: Mapping[str, float] = {}
+    _slopes: dict[str, float] = {}  # noqa: RUF012 - written to only beside a sample, which brings its own
 
     @available_unless(_check_probabilities)
     def predict_proba(self, X: RowsLike) -> Floats:
@@ -268,7 +259,7 @@ class ProbabilisticClassifier(VotronClassifier):
         check_is_fitted(self)
         key = self._predictor_key()
         if key not in self._slopes:
-            self._slopes = {**self._slopes, **self._computed_slopes([key])}
+            self._slopes.update(self._computed_slopes([key]))  # in place: no attribute changes in prediction
         return self._slopes[key]
 
     def _all_slopes(self) -> dict[str, float]:

@@ -3,41 +3,31 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Mapping
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_is_fitted
 
 from votron._util.types import Array, Floats, Index, Label, Labels, Rows, RowsLike
 from votron.engine import MaximalMargin, solve_adatron
 from votron.estimators import _training as training
 from votron.estimators._data import CLASS_WEIGHT_CONSTRAINTS, KERNEL_CONSTRAINTS, TrainingData, training_data, warn
-from votron.estimators._evidence import trained_on
 from votron.estimators._training import Watch
 from votron.estimators.base import SupportVectorMixin, VotronClassifier
 from votron.history import TrainingHistory
 from votron.kernels import Kernel
 from votron.kernels.base import is_precomputed
 from votron.rules.forms import Expansion, Form
-from votron.theory.evidence import MAXIMAL, Evidence, Measured
-from votron.theory.geometry import Comparators, Margins, lengths_of
-from votron.theory.trained import evidence_of_maximal_margin
+
+if TYPE_CHECKING:
+    from votron.estimators._evidence import MaximalMarginView
 
 __all__ = ["KernelAdatronClassifier"]
-
-_SWITCHES = {
-    "consistent": "C=None with a kernel that separates the data",
-    "R known": "normalize_kernel=True",
-    "K(x, x) > 0": "kernel='poly' with coef0=1",
-}
-"""Parameters to set for assumptions of bounds."""
 
 
 class KernelAdatronClassifier(SupportVectorMixin, VotronClassifier):
@@ -48,7 +38,7 @@ class KernelAdatronClassifier(SupportVectorMixin, VotronClassifier):
 
     Parameters
     ----------
-    kernel, degree, gamma, coef0, normalize_kernel
+    kernel, degree, gamma, coef0, normalize_kernel, verbose, n_jobs
         As in `VotedPerceptronClassifier`.
     C : float or None, default=None
         Upper limit of the coefficients, for data that are not separable. None: no limit (hard margin).
@@ -56,21 +46,15 @@ class KernelAdatronClassifier(SupportVectorMixin, VotronClassifier):
         Relative tolerance on the margin or, with C, on the objective.
     max_sweeps : int, default=100000
         Passes over the examples near the margin after which to give up, with a warning.
-    verbose : int, default=0
-        1 shows progress on standard error.
-    n_jobs : int or None, default=None
-        Threads. None: as many as this process may use.
     class_weight : dict or "balanced", default=None
         Factors of C by label, 1 for those not named; "balanced" has n_samples / (n_classes · its rows) for each.
 
     Attributes
     ----------
-    classes_ : array of shape (n_classes,)
-        The labels.
     support_, support_vectors_ : int array of shape (n_support,), array or CSR matrix of shape (n_support, n_features)
         Rows of the examples that some vector depends on, and those examples.
     dual_coef_ : array of shape (n_vectors, n_support)
-        The vectors, as coefficients of the support vectors. Two classes have one vector, for the second of them.
+        The vectors, as coefficients of the support vectors.
     n_support_, norm_ : arrays of shape (n_vectors,)
         Examples that each vector depends on, and its length.
     margin_, best_margin_ : float arrays of shape (n_vectors,)
@@ -79,12 +63,8 @@ class KernelAdatronClassifier(SupportVectorMixin, VotronClassifier):
         True or False where that was found out, None where not.
     converged_ : bool
         Whether all vectors are within ``tol`` of the best.
-    kernel_ : Kernel
-        The kernel, with its numbers.
-    history_ : TrainingHistory
-        How the model came about: data, order of presentation, passes and choices.
-    n_features_in_, feature_names_in_ : int and array of str
-        Number of features, and their names where the data have names.
+    classes_, kernel_, history_, n_features_in_, feature_names_in_
+        As in `VotedPerceptronClassifier`.
 
     Notes
     -----
@@ -248,43 +228,7 @@ class KernelAdatronClassifier(SupportVectorMixin, VotronClassifier):
     def _form(self) -> tuple[Form, tuple[str, ...]]:
         return self._expansion(), ("the margins that were found, and the certificate (votron.certify)",)
 
-    def _in_feature_space(self, X: RowsLike, y: Labels, vector: str) -> Margins:
-        check_is_fitted(self)
-        rows, codes = self._labelled(X, y)
-        lengths, factor = lengths_of(self.kernel_, rows)
-        return Margins(factor[:, None] * self._scores(rows), self._signs(codes), self.norm_, lengths)
+    def _for_theory(self) -> MaximalMarginView:
+        from votron.estimators._evidence import MaximalMarginView  # most models are never certified
 
-    def _evidence(self, X: RowsLike, y: Labels, comparators: Comparators) -> Evidence:
-        check_is_fitted(self)
-        trained = trained_on(
-            self,
-            X,
-            y,
-            vectors=("its own",),
-            # "auto" compares it with no other: its own margin is the best
-            comparators=() if isinstance(comparators, str) and comparators == "auto" else comparators,
-            predictor=MAXIMAL,
-            switches=_SWITCHES,
-        )
-        return evidence_of_maximal_margin(
-            trained,
-            self.support_,
-            self.dual_coef_,
-            tolerance=self.tol,
-            converged=self.converged_,
-            balanced=isinstance(self.class_weight, str),
-        )
-
-    def _measured(self, X: RowsLike, y: Labels) -> dict[str, Measured]:
-        rows, codes = self._labelled(X, y)
-        return {MAXIMAL: Measured.of(self._scores(rows), self._signs(codes))}
-
-
-def maximal_margins(kernel: Kernel, rows: Rows, labels: Labels, n_threads: int, **params: Any) -> Margins:
-    """Return the margins of the adatron's vectors on these data; ones that are not quite the best will do."""
-    model = KernelAdatronClassifier(kernel=kernel, n_jobs=n_threads, **params)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        warnings.simplefilter("ignore", UserWarning)
-        model.fit(rows, labels)
-    return model._in_feature_space(rows, labels, "last")
+        return MaximalMarginView(self)

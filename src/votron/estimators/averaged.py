@@ -7,14 +7,13 @@ from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
-from typing import ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import check_is_fitted
 
 from votron._util.types import Floats, Index, Label, Labels, Params, Rows, RowsLike
@@ -30,7 +29,6 @@ from votron.estimators._data import (
     margins_of,
     training_data,
 )
-from votron.estimators._evidence import trained_on
 from votron.estimators._probabilities import (
     ProbabilisticClassifier,
     Sample,
@@ -39,32 +37,16 @@ from votron.estimators._probabilities import (
     second_half,
     slope_of,
 )
-from votron.kernels import Kernel, LinearKernel, PolynomialKernel
-from votron.products import squares as squared_lengths
+from votron.kernels import LinearKernel
 from votron.rules.forms import Form, Linear, linear_scores
-from votron.theory.evidence import AVERAGE, LAST, ONE_RANDOM, ONE_VOTE, Evidence, Measured
-from votron.theory.geometry import Comparators, Margins
-from votron.theory.trained import evidence_of_weights
+
+if TYPE_CHECKING:
+    from votron.estimators._evidence import WeightsView
 
 __all__ = ["AveragedPerceptronClassifier"]
 
-_SWITCHES = {
-    ONE_VOTE: "VotedPerceptronClassifier(kernel='linear', rule='vote')",
-    ONE_RANDOM: "VotedPerceptronClassifier(kernel='linear', rule='random')",
-    LAST: "average=False",
-    AVERAGE: "average=True",
-    "τ = 0": "margin=0",
-    "unweighted": "no sample_weight and class_weight=None",
-    "consistent": "epochs=None with features that separate the data",
-    "unit length": "examples of length 1",
-    "R known": "examples of length 1",
-    "K(x, x) > 0": "fit_intercept=True",
-}
-"""Parameters to set for predictors and assumptions of bounds."""
 _SCORED, _PAUSES = 512, 4
 """Rows that are scored before they are learnt, and moments at which training pauses for that."""
-_NOT_JOINTLY = (ONE_VOTE, ONE_RANDOM)
-"""Predictors that no model has whose classes were trained together."""
 
 
 class AveragedPerceptronClassifier(ProbabilisticClassifier):
@@ -82,19 +64,9 @@ class AveragedPerceptronClassifier(ProbabilisticClassifier):
         Predict by the mean of all vectors; otherwise by the last. It can be changed after training with ``set_params``.
     fit_intercept : bool, default=True
         Give every example one more feature that is always one. Its weight is the intercept.
-    shuffle : bool, default=True
-        Shuffle the examples once, before the first pass.
     early_stopping : bool, default=False
         In `fit`, set ``validation_fraction`` of the data aside, stop after three passes in a row without improvement on
         it, and keep the vectors of the best pass.
-    validation_fraction : float, default=0.1
-        Share of the data that ``early_stopping`` sets aside in ``fit``.
-    random_state : int, RandomState instance or None, default=None
-        For the shuffle and the held-out part.
-    verbose : int, default=0
-        1 shows progress on standard error.
-    n_jobs : int or None, default=None
-        Threads. None: as many as this process may use. The result does not depend on it.
     margin : float or dict, default=0.5
         τ: update also where a row is right by no more than τ ‖x‖², the feature that is always one included. Large on
         noisy data, small on clean ones. A dict has τ by label, 0 for those not named (uneven margins; Li et al., 2002).
@@ -102,31 +74,22 @@ class AveragedPerceptronClassifier(ProbabilisticClassifier):
         Train three classes or more all together, or each against the rest. "ovr" updates a class where
         y · score ≤ τ ‖x‖². "joint": where the score of a row's class exceeds the best of the others by no more than
         τ ‖x‖², that class gains the row and that other loses it; it needs one thread.
-    class_weight : dict or "balanced", default=None
-        Weights of classes by label, 1 for those not named; "balanced" weighs each by n_samples / (n_classes · its
-        rows). They multiply the weights of rows, and all are then divided by their mean.
+    shuffle, validation_fraction, random_state, verbose, n_jobs, class_weight
+        As in `VotedPerceptronClassifier`.
 
     Attributes
     ----------
-    classes_ : array of shape (n_classes,)
-        The labels.
     coef_ : array or CSR matrix of shape (1, n_features) for two classes, else (n_classes, n_features)
         Weights of the features, read-only. Two classes have one vector, for the second of them.
     intercept_ : array of shape (1,) or (n_classes,)
         Weights of the feature that is always one, read-only.
     n_mistakes_ : int array of shape (1,) or (n_classes,)
         Updates of each vector in training; with ``multiclass="joint"`` an update counts for both classes.
-    n_epochs_ : float
-        Passes that were run; calls of `partial_fit` count as one each.
-    converged_ : bool
-        Whether `fit` ended with a whole pass without an update.
     validation_scores_ : list of float
         With early stopping: the accuracy on the held-out part after each pass. Weights and ``n_mistakes_`` are as of
         the first pass with the highest.
-    history_ : TrainingHistory
-        How the model came about: data, order of presentation, passes and choices.
-    n_features_in_, feature_names_in_ : int and array of str
-        Number of features, and their names where the data have names.
+    classes_, n_epochs_, converged_, history_, n_features_in_, feature_names_in_
+        As in `VotedPerceptronClassifier`.
 
     See Also
     --------
@@ -378,43 +341,10 @@ class AveragedPerceptronClassifier(ProbabilisticClassifier):
         self._validate_params()
         return linear_scores(rows, *self._linear())
 
-    def _in_feature_space(self, X: RowsLike, y: Labels, vector: str) -> Margins:
-        check_is_fitted(self)
-        rows, codes = self._labelled(X, y)
-        made = self._trainer.average() if vector == "average" else self._trainer.last()
-        squares = squared_lengths(rows) + bool(self._trainer.bias)
-        norms = np.sqrt(row_norms(made[0], squared=True) + made[1] ** 2)
-        return Margins(linear_scores(rows, *made), self._signs(codes), norms, np.sqrt(squares))
+    def _for_theory(self) -> WeightsView:
+        from votron.estimators._evidence import WeightsView  # most models are never certified
 
-    def _kernel_of_space(self) -> Kernel:
-        """Return the kernel of the feature space: the feature that is always one adds a constant."""
-        return PolynomialKernel(1) if self._trainer.bias else LinearKernel()
-
-    def _evidence(self, X: RowsLike, y: Labels, comparators: Comparators) -> Evidence:
-        check_is_fitted(self)
-        jointly = self._trainer.joint and self._n_vectors > 1
-        trained = trained_on(
-            self,
-            X,
-            y,
-            vectors=("last", "average"),
-            comparators=comparators,
-            predictor=AVERAGE if self.average else LAST,
-            switches=_SWITCHES if not jointly else {k: v for k, v in _SWITCHES.items() if k not in _NOT_JOINTLY},
-        )
-        return evidence_of_weights(
-            trained,
-            self.n_mistakes_,
-            own_vector="average" if self.average else "last",
-            tau=float(np.max(self._trainer.margin)),
-            jointly=jointly,
-            balanced=isinstance(self.class_weight, str),
-        )
-
-    def _measured(self, X: RowsLike, y: Labels) -> dict[str, Measured]:
-        rows, codes = self._labelled(X, y)
-        made = {LAST: self._trainer.last(), AVERAGE: self._trainer.average()}
-        return {name: Measured.of(linear_scores(rows, *weights), self._signs(codes)) for name, weights in made.items()}
+        return WeightsView(self)
 
     def _form(self) -> tuple[Form, tuple[str, ...]]:
         dropped = (

@@ -17,10 +17,10 @@ from sklearn.utils.validation import check_is_fitted
 from votron._util.resources import effective_threads, parse_memory_limit
 from votron._util.text import did_you_mean
 from votron._util.types import Array, Floats, Index, Label, Labels, Params, Rows, RowsLike, Scores
-from votron.errors import VotronError
+from votron.errors import NotAvailableError, VotronError
 from votron.estimators._data import encode_labels, is_collection, validated
 from votron.history import TrainingHistory
-from votron.kernels.base import Kernel, is_precomputed, kernel_class
+from votron.kernels.base import is_precomputed, kernel_class
 from votron.record import labels_of
 
 if TYPE_CHECKING:
@@ -173,9 +173,6 @@ class VotronClassifier(ClassifierMixin, BaseEstimator):
         """Return for each row and vector +1 if the vector shall score it positively, else -1."""
         return np.where(codes[:, None] == np.arange(self._n_vectors), 1, -1)
 
-    def _kernel_of_space(self) -> Kernel | None:
-        return getattr(self, "kernel_", None)
-
     def _set_history(self, history: TrainingHistory) -> None:
         self.history_ = history
         self.n_epochs_, self.converged_ = history.n_epochs, bool(history.converged)
@@ -209,10 +206,9 @@ class VotronClassifier(ClassifierMixin, BaseEstimator):
         """
         from votron._util.frames import in_pandas, is_index, names_by_labels
         from votron.estimators.compact import rule_of
-        from votron.explanations.models import check_are_rows, explained  # most models are never explained
+        from votron.explanations.models import explained  # most models are never explained
 
         check_is_fitted(self)
-        check_are_rows(X)
         model = self._predicting_model()
         rows, _ = validated(model, X, kernel=getattr(model, "kernel_", None), reset=False)
         row_names: dict[int, str] = getattr(model, "row_names_", {})
@@ -325,18 +321,18 @@ class SupportVectorMixin:
         return self._weights("intercept_")[1]
 
     def _weights(self, name: str) -> tuple[Rows, Floats]:
-        """Return weights and intercepts, or say why there are none, as AttributeError has it."""
+        """Return weights and intercepts, or say why there are none."""
         from votron.rules.forms import Expansion, Linear
 
         kind = type(self).__name__
         if "support_" not in self.__dict__:
-            raise AttributeError(f"This {kind} has no {name!r} before it is fitted.")
+            raise NotAvailableError(f"This {kind} has no {name!r} before it is fitted.")
         form = self._form()[0]  # type: ignore[attr-defined]
         if form.kernel is None or form.kernel.affine() is None:
-            raise AttributeError(f"This {kind} has no {name!r}: its kernel, {form.kernel!r}, is not linear.")
+            raise NotAvailableError(f"This {kind} has no {name!r}: its kernel, {form.kernel!r}, is not linear.")
         linear = form.reduced() if isinstance(form, Expansion) else None
         if not isinstance(linear, Linear):
-            raise AttributeError(
+            raise NotAvailableError(
                 f"This {kind} has no {name!r}: it predicts by {form.rule!r}, with many vectors a class, and no weights "
                 "of its own; with_rule('average') and with_rule('last') have some."
             )

@@ -54,9 +54,8 @@ from votron.rules.scan import Choice
 from votron.rules.vectors import choices_of, moments_of
 
 if TYPE_CHECKING:
+    from votron.estimators._evidence import RecordView
     from votron.explanations import Suspects
-    from votron.theory.evidence import Evidence, Measured
-    from votron.theory.geometry import Comparators, Margins
 
 __all__ = ["VotedPerceptronClassifier"]
 
@@ -691,20 +690,10 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
             "margins and the certificate (votron.certify)",
         )
 
-    def _in_feature_space(self, X: RowsLike, y: Labels, vector: str) -> Margins:
-        from votron.estimators._evidence import recorded_margins
+    def _for_theory(self) -> RecordView:
+        from votron.estimators._evidence import RecordView  # most models are never certified
 
-        return recorded_margins(self, X, y, vector)
-
-    def _evidence(self, X: RowsLike, y: Labels, comparators: Comparators) -> Evidence:
-        from votron.estimators._evidence import recorded_evidence
-
-        return recorded_evidence(self, X, y, comparators)
-
-    def _measured(self, X: RowsLike, y: Labels) -> dict[str, Measured]:
-        from votron.estimators._evidence import recorded_errors
-
-        return recorded_errors(self, X, y)
+        return RecordView(self)
 
     @property
     def _poor_if_linear(self) -> bool:  # type: ignore[override]

@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from numbers import Integral, Real
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -50,6 +51,8 @@ _CONSTRAINTS = {
 _PREDICTED_AT_ONCE = 1000
 """Rows whose prediction is timed, at least: with the few of a small fold the time would be that of a call."""
 _LONGEST = 200
+
+_Splits: TypeAlias = list[tuple[Index, Index]]
 
 
 def compare(
@@ -146,15 +149,14 @@ def compare(
         if time.monotonic() > end and done % len(splits):
             raise _OutOfTime
 
-    found: list[ComparisonRow] = []
-    left_out: dict[str, str] = {}
-    stopped = ""
+    found, left_out, stopped = [], dict.fromkeys(models, "It was not finished."), ""
     with threadpool_limits(threads):
         for name, model in models.items():
             try:
                 if time.monotonic() > end:
                     raise _OutOfTime
                 found.append(_measured(name, model, drawn, splits, SCORES[score], after_fit))
+                del left_out[name]
             except (KeyboardInterrupt, _OutOfTime) as reason:
                 stopped = "out of time" if isinstance(reason, _OutOfTime) else "interrupted"
                 break
@@ -163,8 +165,6 @@ def compare(
                 done = (1 + done // len(splits)) * len(splits)
     if not found and stopped == "interrupted":
         raise KeyboardInterrupt
-    compared = {row.name for row in found}
-    left_out |= {name: "It was not finished." for name in models if name not in compared | set(left_out)}
     if not found:
         reasons = " ".join(f"{name}: {why}" for name, why in left_out.items())
         raise VotronError(f"No candidate could be compared. {reasons}")
@@ -233,7 +233,7 @@ def _drawn(rows: _Rows, max_rows: int | None, seed: int, folds: int) -> _Rows:
     return rows.take(np.sort(np.concatenate(drawn)))
 
 
-def _stratified(y: Array, folds: int, seed: int) -> list[tuple[Index, Index]]:
+def _stratified(y: Array, folds: int, seed: int) -> _Splits:
     """Return for each fold the rows to learn from and those to predict."""
     classes, counts = np.unique(y, return_counts=True)
     if counts.min() < 2:
@@ -302,12 +302,7 @@ def _is_baseline(classifier: Estimator) -> bool:
 
 
 def _measured(
-    name: str,
-    model: Estimator,
-    rows: _Rows,
-    splits: list[tuple[Index, Index]],
-    scorer: Scorer,
-    after_fit: Callable[[str], None],
+    name: str, model: Estimator, rows: _Rows, splits: _Splits, scorer: Scorer, after_fit: Callable[[str], None]
 ) -> ComparisonRow:
     """Cross-validate a classifier."""
     classifier, tests, remarks = classifier_of(model), (test for _, test in splits), []

@@ -27,19 +27,16 @@ class PredictedRow:
     """A row that was predicted, and where it stands."""
 
     margin: float
-    """The score of the true label minus the best other one."""
     probability: float | None
     """Of the predicted label, where there are probabilities."""
     number: int
-    """Among all rows, counted from 1."""
     place: str
-    """The line or the file that it is in, where that is known."""
+    """Its number among all rows, counted from 1, and the line or the file that it is in, where that is known."""
     true: Label
     predicted: Label
     X: RowsLike
     """The row, as the data have it: an array, matrix or frame of one."""
     image: Array | None
-    """The row as an image, if it is one."""
 
 
 def predicted_rows(
@@ -120,10 +117,12 @@ class EvaluationFigure:
         return figure
 
 
-def displays_of(found: Evaluation) -> list[Display]:
+def displays_of(found: Evaluation) -> list[ReliabilityDisplay | RankingDisplay]:
     """Return what can be drawn of the scores: reliability, and of two classes ROC and precision-recall curves."""
     sure, right = found.sureness()
-    displays: list[Display] = [ReliabilityDisplay(*reliability_points(sure, right), len(sure))] if len(sure) else []
+    displays: list[ReliabilityDisplay | RankingDisplay] = []
+    if len(sure):
+        displays.append(ReliabilityDisplay(*reliability_points(sure, right), len(sure)))
     if (ranking := found.ranking()) is not None:
         displays += [RankingDisplay(kind, *ranking, found.classes[1]) for kind in ("roc", "precision-recall")]
     return displays

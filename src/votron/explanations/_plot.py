@@ -13,10 +13,8 @@ from votron._util.types import Axes, Floats, Index
 from votron.errors import VotronError
 
 if TYPE_CHECKING:
-    from votron.explanations.explanation import Explanation, History, Terms
+    from votron.explanations.explanation import Explanation, History, Term, Terms
 
-_Bar = tuple[str, float, int]
-"""Name, share and slot of an example."""
 _LONGEST = 46
 _SPANS = 100
 _COLUMNS = 10
@@ -72,9 +70,6 @@ def _note(terms: Terms) -> str:
     return f"{words} in the score" if terms.exact else f"{words} in the mean of the vectors' scores; below, their votes"
 
 
-# -- bars -------------------------------------------------------------------------------------------------------------
-
-
 def _draw_columns(ax: Axes, found: Explanation) -> str:
     """Draw what the value of each column does to the score."""
     shown = sorted(found.columns[:_COLUMNS], key=lambda effect: -effect.change)
@@ -98,30 +93,26 @@ def _bars(ax: Axes, names: list[str], lengths: list[float]) -> Index:
 
 
 def _draw_bars(ax: Axes, found: Explanation, terms: Terms, shape: tuple[int, int] | None) -> str:
-    bars: list[_Bar] = []
-    for positive in (True, False):
-        for term in terms.side(positive):
-            bars.append((shortened(str(term), _LONGEST), term.share, term.slot))
-    where = _bars(ax, [name for name, _, _ in bars], [share for _, share, _ in bars])
-    others = ", ".join(
+    shown = [*terms.side(True), *terms.side(False)]
+    where = _bars(ax, [shortened(str(term), _LONGEST) for term in shown], [term.share for term in shown])
+    others = [
         f"{counted(n, 'other')} {side} it {share:+.3g}"
         for side, (n, share) in (("for", terms.others(True)), ("against", terms.others(False)))
         if n
-    )
-    ax.set_xlabel(
-        f"share, for {found.label} to the right" + (f"; {others}" if others else ""), color=MUTED, fontsize=9.5
-    )
+    ]
+    rest = f"; {', '.join(others)}" if others else ""
+    ax.set_xlabel(f"share, for {found.label} to the right{rest}", color=MUTED, fontsize=9.5)
     if shape is not None and terms.kind == "examples" and found._support.shape[1] == shape[0] * shape[1]:
-        _add_images(ax, found, bars, where, shape)
+        _add_images(ax, found, shown, where, shape)
     return _note(terms)
 
 
-def _add_images(ax: Axes, found: Explanation, bars: list[_Bar], where: Index, shape: tuple[int, int]) -> None:
+def _add_images(ax: Axes, found: Explanation, shown: list[Term], where: Index, shape: tuple[int, int]) -> None:
     """Put each example's image beside the end of its bar, and the row's own into the corner."""
-    span = max((abs(share) for _, share, _ in bars), default=1.0)
-    for (_, share, slot), y in zip(bars, where, strict=True):
-        side = 1 if share > 0 else -1
-        _image(ax, dense(found._support[[slot]]).reshape(shape), (share, float(y)), (16 * side, 0), 22)
+    for term, y in zip(shown, where, strict=True):
+        offset = (16 if term.share > 0 else -16, 0)
+        _image(ax, dense(found._support[[term.slot]]).reshape(shape), (term.share, float(y)), offset, 22)
+    span = max((abs(term.share) for term in shown), default=1.0)
     ax.set_xlim(-1.45 * span, 1.45 * span)
     corner = (1.0, 0.0), (-30, 34)  # where the bars to the left leave room
     _image(ax, dense(found._pixels).reshape(shape), *corner, 54, coords="axes fraction")
@@ -132,22 +123,9 @@ def _image(
 ) -> None:
     from matplotlib.offsetbox import AnnotationBbox, OffsetImage
 
-    zoom = points / max(image.shape)
-    box = OffsetImage(image, zoom=zoom, cmap="gray_r", interpolation="nearest")
-    ax.add_artist(
-        AnnotationBbox(
-            box,
-            at,
-            offset,
-            xycoords=coords,
-            boxcoords="offset points",
-            pad=0.08,
-            bboxprops={"edgecolor": AXIS, "lw": 0.6},
-        )
-    )
-
-
-# -- pixels and votes -------------------------------------------------------------------------------------------------
+    box = OffsetImage(image, zoom=points / max(image.shape), cmap="gray_r", interpolation="nearest")
+    frame = {"pad": 0.08, "bboxprops": {"edgecolor": AXIS, "lw": 0.6}}
+    ax.add_artist(AnnotationBbox(box, at, offset, xycoords=coords, boxcoords="offset points", **frame))
 
 
 def _draw_pixels(ax: Axes, found: Explanation, terms: Terms, shape: tuple[int, int]) -> str:

@@ -12,7 +12,6 @@ import numpy as np
 from votron._util.text import counted, shortened
 from votron._util.text_tables import as_text as table
 from votron._util.types import Axes, Floats, Frame, Index, Label, Params, Rows
-from votron.errors import VotronError
 from votron.explanations.features import Effect, with_value
 
 __all__ = ["Explanation", "Explanations", "History", "Term", "Terms"]
@@ -32,26 +31,19 @@ class Term:
     0.4
     """
 
-    index: int
-    """Row of the training data, or number of the feature."""
+    index: int  # row of the training data, or number of the feature
     name: str
-    amount: float
-    """Its summand, before the sum is divided: a whole number where data and kernel values are."""
-    share: float
-    """Its part of the score; above 0 it speaks for the class that is explained."""
+    amount: float  # its summand, before the sum is divided: a whole number where data and kernel values are
+    share: float  # its part of the score; above 0 it speaks for the class that is explained
     value: float
     """The kernel value of the example with the row, or the feature's value in the row, in the units of the data as far
     as the steps of a pipeline can be undone."""
     label: str = ""
-    """Of an example: its class, as far as its mistakes tell, such as "3" or "not 3"; empty for features."""
-    about: str = ""
-    """Of an example of named features: the columns that are largest in it, with their values; else empty."""
-    slot: int = -1
-    """Of an example: its place among the support vectors; -1 for features."""
-    column: str = ""
-    """Of a feature: the column that it was made of, where the row came in a frame; else empty."""
-    missing: bool = False
-    """Of a feature: whether the row had no value in that column, and ``value`` was filled in."""
+    """Of an example: its class, as far as its mistakes tell, such as "3" or "not 3"."""
+    about: str = ""  # of an example of named features: the columns that are largest in it, with their values
+    slot: int = -1  # of an example: its place among the support vectors
+    column: str = ""  # of a feature: the column that it was made of, where the row came in a frame
+    missing: bool = False  # of a feature: whether the row had no value in that column, and ``value`` was filled in
 
     def __str__(self) -> str:
         if self.slot < 0:
@@ -85,20 +77,15 @@ class Terms:
     words: str
     """Whose score it is, such as "the last vector"."""
     exact: bool
-    """Whether that score is the one that predicts. A vote is no sum over examples: theirs is then that of the mean of
-    the vectors."""
+    """Whether that score is the one that predicts, and not, beside a vote, the mean of the vectors' scores."""
     largest: tuple[Term, ...]
     """The terms with the largest shares for the class, and those against it, the largest first."""
-    n_for: int
-    n_against: int
-    """Terms that speak for the class, and against it, the largest included."""
-    amount_for: float
+    n_for: int  # terms that speak for the class, the largest included
+    n_against: int  # terms that speak against it
+    amount_for: float  # the sum of their amounts
     amount_against: float
-    """The sums of their amounts."""
-    constant: float
-    """The part of the intercept; 0 without one."""
-    divisor: float
-    """The divisor of the sum of all amounts."""
+    constant: float  # the part of the intercept; 0 without one
+    divisor: float  # the divisor of the sum of all amounts
 
     @property
     def score(self) -> float:
@@ -156,19 +143,13 @@ class History:
     (1, [-0.05, 0.12, 0.14])
     """
 
-    label: Label
-    """Whose vectors they are."""
-    sign: float
-    """1 where their scores speak for the class that is explained, -1 where they speak against it."""
-    born: Index
-    """After how many examples each vector was born."""
-    survival: Index
-    """The number of steps that it was alive."""
-    credits: Floats
-    """Its contribution for each of these: in a vote 1 or -1."""
-    n_steps: int
-    n_examples: int
-    """Length of training, and of an epoch."""
+    label: Label  # whose vectors they are
+    sign: float  # 1 where their scores speak for the class that is explained, -1 where they speak against it
+    born: Index  # after how many examples each vector was born
+    survival: Index  # the number of steps that it was alive
+    credits: Floats  # its contribution for each of these: in a vote 1 or -1
+    n_steps: int  # length of training
+    n_examples: int  # length of an epoch
 
     @property
     def score(self) -> float:
@@ -215,25 +196,18 @@ class Explanation:
     (1, 0, True)
     """
 
-    row: int
-    """The number of the row in the data that were given."""
+    row: int  # the number of the row in the data that were given
     name: str
-    label: Label
-    """The class that is explained."""
-    against: Label | None
-    """The class that it is compared with; None where its own score is explained."""
-    predicted: Label
-    """The class that the model predicts."""
+    label: Label  # the class that is explained
+    against: Label | None  # the class that it is compared with; None where its own score is explained
+    predicted: Label  # the class that the model predicts
     score: float
     """The score of the class, minus that of the other: what is explained. Of two classes there is one score, positive
     for the class that is explained."""
-    rule: str
-    """The rule that the model scores by."""
-    examples: Terms | None
-    features: Terms | None
-    """The score, or what stands beside it, as a sum over training examples, and over features."""
-    history: tuple[History, ...]
-    """If vectors vote: their votes on the class and on the one that it is compared with."""
+    rule: str  # the rule that the model scores by
+    examples: Terms | None  # the score, or what stands beside it, as a sum over training examples
+    features: Terms | None  # the same as a sum over features
+    history: tuple[History, ...]  # if vectors vote: their votes on the class and on the one that it is compared with
     missing: Mapping[str, str] = field(default_factory=dict)
     """Columns without a value in the row, which came in a frame, with that and what was filled in, in words: such as
     "Temp missing, taken as 65"."""
@@ -286,7 +260,7 @@ class Explanation:
             "vectors": [each.to_dict() for each in self.history],
         }
 
-    def rows(self) -> Iterator[Params]:
+    def _rows(self) -> Iterator[Params]:
         """Yield a dict for each term, for the others together, and for each span of training that vectors voted in."""
 
         def row(kind: str, name: str, share: float, **known: object) -> Params:
@@ -384,28 +358,18 @@ class Explanations(UserList[Explanation]):
     62 others against    -6.056e+08
     """
 
-    def rows(self) -> list[Params]:
-        """Return a dict for each term of each row: the rows of `to_frame`."""
-        return [row for each in self for row in each.rows()]
-
     def to_frame(self) -> Frame:
-        """Return all terms as a pandas DataFrame, a row for each.
+        """Return all terms as a pandas DataFrame, one row for each.
 
         Terms that are not named one by one have the name "others", and the index -1.
         """
         import pandas as pd
 
-        return pd.DataFrame(self.rows())
+        return pd.DataFrame([row for each in self for row in each._rows()])
 
     def to_dict(self) -> Params:
         """Return everything as plain numbers, text, lists and dicts, as JSON takes them."""
         return {"rows": [each.to_dict() for each in self]}
-
-    def plot(self, ax: Axes = None, *, image_shape: tuple[int, int] | None = None) -> Axes:
-        """Draw the only row; of several, draw each by itself: ``explanations[i].plot()``."""
-        if len(self) != 1:
-            raise VotronError(f"There are {len(self)} rows to draw: draw one, as in explanations[0].plot().")
-        return self[0].plot(ax, image_shape=image_shape)
 
     def __str__(self) -> str:
         return "\n\n".join(map(str, self))

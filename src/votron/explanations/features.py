@@ -47,15 +47,12 @@ class Features:
     """The features of rows: their names, their columns, and how to undo what was done to their values."""
 
     names: list[str]
-    columns: list[str]
-    """For each feature the column of the data that it was made of."""
+    columns: list[str]  # for each feature the column of the data that it was made of
     scale: Floats
-    offset: Floats
-    """Factors and offsets that undo the scaling of values."""
+    offset: Floats  # factors and offsets that undo the scaling of values
     encoded: list[tuple[Column, int] | None] = field(default_factory=list)
     """For each feature the column of a TableEncoder that made it, and which of its features it is."""
-    frame: Frame | None = None
-    """The rows as they came."""
+    frame: Frame | None = None  # the rows as they came
 
     @classmethod
     def called(cls, names: Sequence[str]) -> Features:
@@ -222,13 +219,11 @@ class Effect:
 
     name: str
     """The column, and its value: of frames as it came, or that it is missing; of other rows where it is one feature."""
-    column: str
-    """The column alone."""
+    column: str  # the column alone
     change: float
     """By how much the score would fall, in the mean, with the value of another row: above 0 where it speaks for the
     class that is explained."""
-    missing: bool = False
-    """Whether the row, which came in a frame, had no value there."""
+    missing: bool = False  # whether the row, which came in a frame, had no value there
 
 
 class ColumnEffects:

@@ -6,18 +6,16 @@ explained, -1 for that of the class it is compared with, 0 for the others; two c
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Sized
-from functools import partial, singledispatch
+from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
+from functools import partial
+from itertools import repeat
 from numbers import Integral
-from typing import NamedTuple
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, validate_parameter_constraints
 
-from votron import rules
 from votron._util.frames import dense, in_pandas
 from votron._util.pipelines import classifier_of, rows_for_classifier, steps_before
-from votron._util.text import counted
 from votron._util.types import Classes, Estimator, Floats, Index, Label, Labels, Rows, RowsLike
 from votron.blocks import affine_weights, support_values
 from votron.errors import VotronError
@@ -25,7 +23,8 @@ from votron.explanations.explanation import Explanation, Explanations, History, 
 from votron.explanations.features import ColumnEffects, Features, dense_row, features_after
 from votron.explanations.suspicion import Suspects
 from votron.record import labels_of
-from votron.rules import forms
+from votron.rules import RULES, TallyRule, forms
+from votron.rules.base import Combination
 from votron.rules.scan import row_draws
 
 __all__ = ["explain", "suspects"]
@@ -80,22 +79,11 @@ def explain(
     if not hasattr(model, "steps"):
         found = model.explain(X, label, against, top=top, first=first)
         return found
-    if hasattr(model, "n_features_in_"):  # texts, which come one by one, have no features
-        check_are_rows(X)
     rows, features = rows_for_classifier(model, X), features_after(steps_before(model), X)
     names = X.index if in_pandas(X) else None
     how = {"top": top, "first": first, "feature_names": features, "names": names}
     found = classifier_of(model).explain(rows, label, against, **how)
     return found
-
-
-def check_are_rows(X: RowsLike) -> None:
-    """Refuse one row that is not in a table of rows."""
-    if len(getattr(X, "shape", (0, 0))) == 1:
-        raise VotronError(
-            "The X of explain must be a table of rows, one or more: of a frame pass frame.loc[[label]], of an array "
-            f"X[[i]]. Got one row of {counted(len(X), 'value')} instead."
-        )
 
 
 def suspects(model: Estimator, top: int | None = None) -> Suspects:
@@ -108,11 +96,6 @@ def suspects(model: Estimator, top: int | None = None) -> Suspects:
     top : int, optional
         How many, the most suspicious; by default all that were ever mistaken.
 
-    Returns
-    -------
-    Suspects
-        The rows, ranked.
-
     Examples
     --------
     >>> from sklearn.datasets import load_digits
@@ -120,8 +103,9 @@ def suspects(model: Estimator, top: int | None = None) -> Suspects:
     >>> X, y = load_digits(return_X_y=True)
     >>> y[100] = 7  # it is a 4
     >>> model = VotedPerceptronClassifier(kernel="rbf", margin=2.0, random_state=0).fit(X, y)
-    >>> suspects(model, top=1).rows()[0]["row"], suspects(model, top=1).rows()[0]["taken_for"]
-    (100, 4)
+    >>> found = suspects(model, top=1)
+    >>> found.row.tolist(), found.taken_for
+    ([100], [4])
     """
     classifier = classifier_of(model)
     if not hasattr(classifier, "suspects"):
@@ -160,12 +144,11 @@ def explained(
     scores = rescored(rows)
     predicted = labels_of(scores, ties_to_first=ties_to_first)
     codes, rivals, mixes = _choices(classes, scores, predicted, label, against)
-    namer = _Namer(form, classes, features, row_names, first)
+    accounts = _Accounts(form, rows, mixes, classes, features, row_names, first, top)
     effects = None if form.support_rows is None else ColumnEffects(form.support_rows, features, rescored)
     missing = [{}] * rows.shape[0] if features is None else features.missing_in(rows)
     out = []
-    for i, (sums, history) in enumerate(sums_of(form, rows, mixes, classes)):
-        terms = {each.kind: namer.terms(each, top, i) for each in sums}
+    for i, (terms, history) in enumerate(accounts.of_rows()):
         of_columns = None
         if effects is not None and "features" not in terms:
             of_columns = partial(effects.of, rows[[i]], mixes[i], i)
@@ -173,9 +156,9 @@ def explained(
             Explanation(
                 row=i,
                 name=f"row {i + first}" if names is None else names[i],
-                label=plain(classes[codes[i]]),
-                against=None if rivals[i] < 0 else plain(classes[rivals[i]]),
-                predicted=plain(classes[predicted[i]]),
+                label=_plain(classes[codes[i]]),
+                against=None if rivals[i] < 0 else _plain(classes[rivals[i]]),
+                predicted=_plain(classes[predicted[i]]),
                 score=float(mixes[i] @ scores[i]),
                 rule=rule,
                 examples=terms.get("examples"),
@@ -221,11 +204,6 @@ def _code(label: Label, classes: Labels, name: str) -> int:
     return int(known.index(label))
 
 
-def plain(value: Label) -> Label:
-    """Return a label as Python has it."""
-    return value.item() if isinstance(value, np.generic) else value
-
-
 def support_labels(coefficients: Floats, classes: Labels) -> list[str]:
     """Return the class of each example, as far as its coefficients tell: above 0 they are for its own class."""
     if len(classes) == 2:
@@ -237,166 +215,139 @@ def support_labels(coefficients: Floats, classes: Labels) -> list[str]:
     ]
 
 
-class Sum(NamedTuple):
-    """The score of one row as a sum: (constant + Σ amounts) / divisor."""
-
-    kind: str
-    """The kind of the terms: "examples" or "features"."""
-    ids: Index
-    """Slots of the support, or numbers of features."""
-    amounts: Floats
-    values: Floats
-    """Kernel values with the row, or the row's own."""
-    constant: float
-    divisor: float
-    words: str
-    exact: bool
-    """Whether it is the score that predicts."""
+def _plain(label: Label) -> Label:
+    """Return a label as Python has it."""
+    return label.item() if isinstance(label, np.generic) else label
 
 
-class _Namer:
-    """Gives the largest terms of sums their names."""
+class _Accounts:
+    """The scores of rows by a form of model, as sums of which the largest terms have names."""
 
     def __init__(
-        self, form: forms.Form, classes: Classes, features: Features | None, row_names: Mapping[int, str], first: int
+        self,
+        form: forms.Form,
+        rows: Rows,
+        mixes: Floats,
+        classes: Classes,
+        features: Features | None,
+        row_names: Mapping[int, str],
+        first: int,
+        top: int | None,
     ) -> None:
-        self.form, self.features, self.row_names, self.first = form, features, row_names, first
+        self.form, self.rows, self.mixes, self.classes = form, rows, mixes, classes
+        self.features, self.row_names, self.first, self.top = features, row_names, first, top
         self.labels = [] if isinstance(form, forms.Linear) else support_labels(form.dual_coef, classes)
 
-    def terms(self, found: Sum, top: int | None, row: int) -> Terms:
-        order = np.argsort(-np.abs(found.amounts), kind="stable")
-        sides = [order[found.amounts[order] > 0], order[found.amounts[order] < 0]]
-        named = self._feature if found.kind == "features" else self._example
-        largest = []
-        for i in (i for side in sides for i in side[:top]):
-            amount, value = float(found.amounts[i]), float(found.values[i])
-            largest.append(named(int(found.ids[i]), amount, amount / found.divisor, value, row))
-        return Terms(
-            kind=found.kind,
-            words=found.words,
-            exact=found.exact,
-            largest=tuple(largest),
-            n_for=len(sides[0]),
-            n_against=len(sides[1]),
-            amount_for=float(found.amounts[sides[0]].sum()),
-            amount_against=float(found.amounts[sides[1]].sum()),
-            constant=found.constant,
-            divisor=found.divisor,
-        )
+    def of_rows(self) -> Iterator[tuple[dict[str, Terms], tuple[History, ...]]]:
+        """Yield the sums that make the score of each row, and the scores of its vectors, where these make it."""
+        form, rows = self.form, self.rows
+        if isinstance(form, forms.Linear):
+            scored = forms.binarized(rows, form.binarize) if form.boolean else rows
+            divisor = np.ones(form.coef.shape[0]) if form.divisor is None else form.divisor
+            weights = Combination(form.coef, divisor, "the weights", exact=True)
+            for i in range(rows.shape[0]):
+                yield {"features": self._over_features(i, scored[[i]], form.intercept, weights)}, ()
+            return
+        affine, last = form.kernel.affine(), None
+        pairs = zip(_kernel_values(form, rows), _combinations(form, rows), strict=True)
+        for i, (values, combination) in enumerate(pairs):
+            terms = {"examples": self._over_examples(i, values, combination)}
+            if affine is not None:
+                if combination is not last:  # for most rules there is one
+                    coef, intercept = affine_weights(affine, form.support_rows, combination.coefficients)
+                    weights, last = combination._replace(coefficients=coef), combination
+                terms["features"] = self._over_features(i, rows[[i]], intercept, weights)
+            yield terms, () if combination.exact else self._histories(i, values)
 
-    def _feature(self, i: int, amount: float, share: float, value: float, row: int) -> Term:
-        if self.features is None:
-            return Term(i, f"feature {i + self.first}", amount, share, value)
-        column, missing = self.features.of_frame(i), self.features.is_missing(i, row)
-        value = self.features.value(i, value)
-        return Term(i, self.features.names[i], amount, share, value, column=column, missing=missing)
+    def _over_features(self, i: int, row: Rows, intercept: Floats, weights: Combination) -> Terms:
+        """Return the score of one row as a sum over the features that are not 0 in it."""
+        factors, divisor = _factors(self.mixes[i], weights.divisor)
+        scored, shown = dense_row(row), dense_row(self.rows[[i]])  # of Boolean features thresholded, and as they came
+        ids, used = np.flatnonzero(scored), np.flatnonzero(factors)
+        amounts = (factors[used] @ dense(weights.coefficients[used][:, ids])) * scored[ids]
 
-    def _example(self, i: int, amount: float, share: float, value: float, row: int) -> Term:
-        assert not isinstance(self.form, forms.Linear)
-        example, rows = int(self.form.support[i]), self.form.support_rows
-        name = self.row_names.get(example, f"row {example + self.first}")
-        about = "" if self.features is None or not rows.shape[1] else self.features.described(rows[[i]])
-        return Term(example, name, amount, share, value, self.labels[i], about, slot=i)
+        def named(k: int) -> Term:
+            j, amount, value = int(ids[k]), float(amounts[k]), float(shown[ids[k]])
+            if self.features is None:
+                return Term(j, f"feature {j + self.first}", amount, amount / divisor, value)
+            column, missing = self.features.of_frame(j), self.features.is_missing(j, i)
+            value = self.features.value(j, value)
+            return Term(j, self.features.names[j], amount, amount / divisor, value, column=column, missing=missing)
+
+        return self._terms("features", weights, amounts, named, float(factors @ intercept), divisor)
+
+    def _over_examples(self, i: int, values: Floats, combination: Combination) -> Terms:
+        """Return the score of one row as a sum over the examples that count, from their kernel values with it."""
+        form, features = self.form, self.features
+        assert not isinstance(form, forms.Linear)
+        factors, divisor = _factors(self.mixes[i], combination.divisor)
+        used = np.flatnonzero(factors)
+        alpha = factors[used] @ combination.coefficients[used]
+        slots = np.flatnonzero(alpha)
+        amounts = alpha[slots] * values[slots]
+
+        def named(k: int) -> Term:
+            slot, amount = int(slots[k]), float(amounts[k])
+            example, rows = int(form.support[slot]), form.support_rows
+            name = self.row_names.get(example, f"row {example + self.first}")
+            about = "" if features is None or not rows.shape[1] else features.described(rows[[slot]])
+            value = float(values[slot])
+            return Term(example, name, amount, amount / divisor, value, self.labels[slot], about, slot)
+
+        return self._terms("examples", combination, amounts, named, 0.0, divisor)
+
+    def _terms(
+        self, kind: str, of: Combination, amounts: Floats, named: Callable[[int], Term], constant: float, divisor: float
+    ) -> Terms:
+        order = np.argsort(-np.abs(amounts), kind="stable")
+        sides = order[amounts[order] > 0], order[amounts[order] < 0]
+        largest = tuple(named(int(k)) for side in sides for k in side[: self.top])
+        n_for, n_against = map(len, sides)
+        amount_for, amount_against = (float(amounts[side].sum()) for side in sides)
+        return Terms(kind, of.words, of.exact, largest, n_for, n_against, amount_for, amount_against, constant, divisor)
+
+    def _histories(self, i: int, values: Floats) -> tuple[History, ...]:
+        """Return what the vectors of the explained classes said; those of two classes speak for the one explained."""
+        form, mix, out = self.form, self.mixes[i], []
+        assert isinstance(form, forms.Sequence)
+        record, rule = form.vectors.record, RULES[form.rule]
+        assert isinstance(rule, TallyRule)  # others are combinations of examples
+        for c in sorted(np.flatnonzero(mix).tolist(), key=lambda c: -mix[c]):
+            mine = record.of_each_vector.get(c, np.zeros(0, dtype=np.int64))
+            scores = np.cumsum(record.coefficient[mine] * values[record.slot[mine]])
+            lengths = record.lengths[mine].tolist()
+            shares = [rule.share(scores[[j]], length, form.normalized)[0] for j, length in enumerate(lengths)]
+            code, sign, credits = c, float(mix[c]), np.array(shares)
+            if len(self.classes) == 2:
+                code, sign, credits = int(sign > 0), 1.0, sign * credits
+            vectors = record.time[mine], record.survival[mine], credits
+            out.append(History(_plain(self.classes[code]), sign, *vectors, record.n_steps, record.n_examples))
+        return tuple(out)
 
 
-def _mixed(mix: Floats, divisor: Floats | None) -> tuple[Floats, float]:
+def _factors(mix: Floats, divisor: Floats) -> tuple[Floats, float]:
     """Return the factors of the vectors, and what to divide by afterwards: whole numbers stay whole where they can."""
     used = np.flatnonzero(mix)
-    if divisor is None:
-        return mix, 1.0
     if (divisor[used] == divisor[used[0]]).all():
         return mix, float(divisor[used[0]])
     return mix / divisor, 1.0
 
 
-def _over_features(
-    row: Rows, coef: Rows, intercept: Floats, divisor: Floats | None, mix: Floats, words: str, exact: bool = True
-) -> Sum:
-    """Return the score of one row as a sum over the features that are not 0 in it."""
-    factors, divided_by = _mixed(mix, divisor)
-    own = dense_row(row)
-    ids, used = np.flatnonzero(own), np.flatnonzero(factors)
-    amounts = (factors[used] @ dense(coef[used][:, ids])) * own[ids]
-    return Sum("features", ids, amounts, own[ids], float(factors @ intercept), divided_by, words, exact)
-
-
-def _over_examples(
-    coefficients: Floats, divisor: Floats | None, values: Floats, mix: Floats, words: str, exact: bool = True
-) -> Sum:
-    """Return the score of one row as a sum over the examples that count, from their kernel values with it."""
-    factors, divided_by = _mixed(mix, divisor)
-    used = np.flatnonzero(factors)
-    alpha = factors[used] @ coefficients[used]
-    ids = np.flatnonzero(alpha)
-    return Sum("examples", ids, alpha[ids] * values[ids], values[ids], 0.0, divided_by, words, exact)
-
-
-def _kernel_values(form: forms.Expansion | forms.Sequence, rows: Rows) -> Iterator[tuple[int, Floats]]:
-    """Yield the number of each row, and its kernel values with the support."""
+def _kernel_values(form: forms.Expansion | forms.Sequence, rows: Rows) -> Iterator[Floats]:
+    """Yield the kernel values of each row with the support."""
     at_once = max(1, VALUES_AT_ONCE // max(1, len(form.support)))
     for low in range(0, rows.shape[0], at_once):
-        values = support_values(form.kernel, form.support_rows, form.support, rows[low : low + at_once])
-        yield from ((low + i, values[:, i]) for i in range(values.shape[1]))
+        yield from support_values(form.kernel, form.support_rows, form.support, rows[low : low + at_once]).T
 
 
-Account = tuple[list[Sum], tuple[History, ...]]
-"""The sums that make the score of a row, and the scores of the vectors, where these make it."""
-
-
-@singledispatch
-def sums_of(form: forms.Form, rows: Rows, mixes: Floats, classes: Classes) -> Iterator[Account]:
-    """Yield the account of each row, given the form of the model."""
-    raise TypeError(f"{type(form).__name__} is not a form.")
-
-
-@sums_of.register
-def _(form: forms.Linear, rows: Rows, mixes: Floats, classes: Classes) -> Iterator[Account]:
-    scored = forms.binarized(rows, form.binarize) if form.boolean else rows
-    for i, mix in enumerate(mixes):
-        found = _over_features(scored[[i]], form.coef, form.intercept, form.divisor, mix, "the weights")
-        if form.boolean:  # the values as the row has them, not thresholded
-            found = found._replace(values=dense_row(rows[[i]])[found.ids])
-        yield [found], ()
-
-
-@sums_of.register
-def _(form: forms.Expansion, rows: Rows, mixes: Floats, classes: Classes) -> Iterator[Account]:
-    affine = form.kernel.affine()
-    weights = None if affine is None else affine_weights(affine, form.support_rows, form.dual_coef)
-    for i, values in _kernel_values(form, rows):
-        found = [_over_examples(form.dual_coef, form.divisor, values, mixes[i], "the vectors")]
-        if weights is not None:
-            found.append(_over_features(rows[[i]], *weights, form.divisor, mixes[i], "the weights"))
-        yield found, ()
-
-
-@sums_of.register
-def _(form: forms.Sequence, rows: Rows, mixes: Floats, classes: Classes) -> Iterator[Account]:
-    vectors, rule = form.vectors, rules.RULES[form.rule]
-    affine = vectors.kernel.affine()
-    uniform = row_draws(rows, vectors.seed)
-    for i, values in _kernel_values(form, rows):
-        if i == 0 or rule.by_row:
-            coefficients, divisor, words, exact = rule.combination(vectors, form.normalized, float(uniform[i]))
-            weights = None if affine is None else affine_weights(affine, vectors.support_rows, coefficients)
-        found = [_over_examples(coefficients, divisor, values, mixes[i], words, exact)]
-        if weights is not None:
-            found.append(_over_features(rows[[i]], *weights, divisor, mixes[i], words, exact))
-        yield found, () if exact else _histories(form, values, mixes[i], classes)
-
-
-def _histories(form: forms.Sequence, values: Floats, mix: Floats, classes: Classes) -> tuple[History, ...]:
-    """Return what the vectors of the explained classes said; those of two classes speak for the one explained."""
-    record, rule, out = form.vectors.record, rules.RULES[form.rule], []
-    assert isinstance(rule, rules.TallyRule)  # others are combinations of examples
-    for c in sorted(np.flatnonzero(mix).tolist(), key=lambda c: -mix[c]):
-        mine = record.of_each_vector.get(c, np.zeros(0, dtype=np.int64))
-        scores = np.cumsum(record.coefficient[mine] * values[record.slot[mine]])
-        lengths = record.lengths[mine].tolist()
-        credits = np.array([rule.share(scores[[j]], length, form.normalized)[0] for j, length in enumerate(lengths)])
-        label, sign = plain(classes[c]), float(mix[c])
-        if len(classes) == 2:
-            label, sign, credits = plain(classes[int(sign > 0)]), 1.0, sign * credits
-        steps = record.n_steps, record.n_examples
-        out.append(History(label, sign, record.time[mine], record.survival[mine], credits, *steps))
-    return tuple(out)
+def _combinations(form: forms.Expansion | forms.Sequence, rows: Rows) -> Iterator[Combination]:
+    """Yield the combination of examples that scores each row, or stands for the vectors that do."""
+    if isinstance(form, forms.Expansion):
+        divisor = np.ones(len(form.dual_coef)) if form.divisor is None else form.divisor
+        yield from repeat(Combination(form.dual_coef, divisor, "the vectors", exact=True), rows.shape[0])
+        return
+    rule, found = RULES[form.rule], None
+    for uniform in row_draws(rows, form.vectors.seed).tolist():
+        if found is None or rule.by_row:
+            found = rule.combination(form.vectors, form.normalized, uniform)
+        yield found

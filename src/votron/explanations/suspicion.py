@@ -41,11 +41,10 @@ class Suspects:
     row 200      7          1        10             10       3.92
     """
 
-    row: Index
-    """Rows of the training data (in `partial_fit`: presentation numbers)."""
+    row: Index  # rows of the training data (in `partial_fit`: presentation numbers)
     suspicion: Floats
-    """By how much, how often and how late they were mistaken: the sum over mistakes of the cosine of the angle by which
-    a row lay on the wrong side, times the root of the epoch."""
+    """The sum over mistakes of the cosine of the angle by which a row lay on the wrong side, times the root of the
+    epoch."""
     mistakes: Index
     """The number of times that each was presented and mistaken, by its own class's vector or another's."""
     last: Floats
@@ -55,26 +54,17 @@ class Suspects:
     """The label of each row, as far as its mistakes tell: None where only others' vectors were mistaken."""
     taken_for: list[Label | None]
     """The class whose vectors claimed the row by mistake, most of all by suspicion; None where none did."""
-    names: list[str]
-    """The names of the rows, as users know them."""
+    names: list[str]  # the names of the rows, as users know them
 
     def __len__(self) -> int:
         return len(self.row)
 
     def rows(self) -> list[Params]:
         """Return a dict for each row: the rows of `to_frame`."""
-        return [
-            {
-                "row": int(self.row[i]),
-                "name": self.names[i],
-                "label": self.labels[i],
-                "taken_for": self.taken_for[i],
-                "mistakes": int(self.mistakes[i]),
-                "last": float(self.last[i]),
-                "suspicion": float(self.suspicion[i]),
-            }
-            for i in range(len(self))
-        ]
+        names = ("row", "name", "label", "taken_for", "mistakes", "last", "suspicion")
+        numbers = self.mistakes.tolist(), self.last.tolist(), self.suspicion.tolist()
+        lines = zip(self.row.tolist(), self.names, self.labels, self.taken_for, *numbers, strict=True)
+        return [dict(zip(names, line, strict=True)) for line in lines]
 
     def to_frame(self) -> Frame:
         """Return the rows as a pandas DataFrame, the most suspicious first."""
@@ -116,8 +106,8 @@ def suspects_of(
         suspicion=suspicion[order],
         mistakes=mistakes[order],
         last=last[order],
-        labels=[_class(own[j], classes) for j in order],
-        taken_for=[_class(other[j], classes) for j in order],
+        labels=_largest(own[order], classes),
+        taken_for=_largest(other[order], classes),
         names=[row_names.get(int(row), f"row {row + first}") for row in support[order]],
     )
 
@@ -161,7 +151,6 @@ def _claims(record: MistakeRecord, each: Floats, n_classes: int) -> tuple[Floats
     return own, other
 
 
-def _class(claims: Floats, classes: Labels) -> Label | None:
-    if not claims.any():
-        return None
-    return classes.tolist()[int(claims.argmax())]
+def _largest(claims: Floats, classes: Labels) -> list[Label | None]:
+    known = classes.tolist()
+    return [known[int(each.argmax())] if each.any() else None for each in claims]

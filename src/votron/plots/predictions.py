@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Literal, Self
+from typing import Literal, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,16 +26,17 @@ _WIDEST = 40
 """Characters that labels below one another's columns may take together, before they are turned."""
 _COLUMNS, _FEWEST_COLUMNS = 10, 5
 
+Shape: TypeAlias = tuple[int, ...] | None
+"""Height and width of images, and the number of colours if there are several; None: one that is known."""
+
 
 class ConfusionsDisplay(Display):
     """Confusions: how many rows of each label are given which; the right ones are blue, the wrong ones orange.
 
     Parameters
     ----------
-    counts : array of shape (n_labels, n_labels)
+    counts, labels : array of shape (n_labels, n_labels), and sequence
         A row for each true label, and a column for each that was given.
-    labels : sequence
-        The labels.
 
     Examples
     --------
@@ -173,23 +174,18 @@ class RankingDisplay(Display):
     def _draw(self, ax: Axes) -> None:
         from sklearn.metrics import PrecisionRecallDisplay, RocCurveDisplay
 
+        share = float(np.mean(self.known))
         if self.kind == "roc":
-            roc = RocCurveDisplay.from_predictions(self.known, self.scores, ax=ax)
-            name, area, chance = "ROC curve", f"area {roc.roc_auc:.4f}", (0.0, 1.0)
-            ax.set(xlabel="false positive rate", ylabel="true positive rate")
+            area = f"area {RocCurveDisplay.from_predictions(self.known, self.scores, ax=ax).roc_auc:.4f}"
+            name, chance, labels = "ROC curve", [0.0, 1.0], ("false positive rate", "true positive rate")
         else:
             curve = PrecisionRecallDisplay.from_predictions(self.known, self.scores, ax=ax, drop_intermediate=True)
-            share = float(np.mean(self.known))
-            name, area, chance = (
-                "Precision and recall",
-                f"average precision {curve.average_precision:.4f}",
-                (share,) * 2,
-            )
-            ax.set(xlabel="recall", ylabel="precision")
+            area = f"average precision {curve.average_precision:.4f}"
+            name, chance, labels = "Precision and recall", [share, share], ("recall", "precision")
         ax.get_legend().remove()
         ax.lines[0].set(color=FOR, linewidth=1.8, zorder=3)
         ax.plot([0, 1], chance, color=AXIS, linewidth=1, linestyle=(0, (4, 3)))
-        ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), aspect="auto")
+        ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), aspect="auto", xlabel=labels[0], ylabel=labels[1])
         plain(ax)
         of = f"{np.count_nonzero(self.known):,} of {len(self.known):,} rows are {shortened(str(self.label), _LONGEST)}"
         title(ax, name, f"{of}; {area}")
@@ -277,7 +273,7 @@ class _ImagesDisplay(Display):
     colours = FOR, MUTED
     """Of the word at the left, and of that at the right."""
 
-    def __init__(self, images: Array, left: Sequence[Label], right: Sequence[Label], columns: int | None):
+    def __init__(self, images: Array, left: Labels, right: Labels, columns: int | None = None):
         self.images = np.asarray(images)
         self.columns = min(_COLUMNS, max(_FEWEST_COLUMNS, len(self.images))) if columns is None else columns
         self._words = list(zip(map(str, left), map(str, right), strict=True))
@@ -307,7 +303,7 @@ class _ImagesDisplay(Display):
         title(ax, self.heading, self.note)
 
 
-def images_of(rows: RowsLike, image_shape: tuple[int, ...] | None) -> Array:
+def images_of(rows: RowsLike, image_shape: Shape) -> Array:
     """Return rows as images of this shape, or of one that so many features are known to have."""
     n = rows.shape[1]
     shape = IMAGE_SHAPES.get(n) if image_shape is None else tuple(image_shape)
@@ -326,12 +322,8 @@ class SupportImagesDisplay(_ImagesDisplay):
     ----------
     images : array of shape (n, height, width)
         The images; with a fourth axis, in colour.
-    labels : sequence
-        The label of each.
-    mistakes : sequence of int
-        How many were made on it.
-    columns : int, optional
-        Images in a line; by default 10 at most.
+    labels, mistakes : sequences
+        The label of each, and how many mistakes were made on it.
 
     Examples
     --------
@@ -347,14 +339,12 @@ class SupportImagesDisplay(_ImagesDisplay):
 
     heading, note = "Support images", "their labels, and how many mistakes of all vectors were made on them"
 
-    def __init__(self, images: Array, labels: Sequence[Label], mistakes: Sequence[int], columns: int | None = None):
+    def __init__(self, images: Array, labels: Labels, mistakes: Sequence[int]):
         self.labels, self.mistakes = list(labels), list(mistakes)
-        super().__init__(images, self.labels, [f"{n:,}" for n in self.mistakes], columns)
+        super().__init__(images, self.labels, [f"{n:,}" for n in self.mistakes])
 
     @classmethod
-    def from_estimator(
-        cls, estimator: Estimator, *, n: int = 40, image_shape: tuple[int, ...] | None = None, ax: Axes = None
-    ) -> Self:
+    def from_estimator(cls, estimator: Estimator, *, n: int = 40, image_shape: Shape = None, ax: Axes = None) -> Self:
         """Draw the ``n`` support images of a fitted `votron.VotedPerceptronClassifier` with the most mistakes."""
         from votron.explanations.models import support_labels
 
@@ -375,10 +365,8 @@ class WrongImagesDisplay(_ImagesDisplay):
         The images; with a fourth axis, in colour.
     true, given : sequences
         True labels, and those that were given.
-    n_wrong : int, optional
-        How many there are in all, where not all are shown.
-    columns : int, optional
-        Images in a line; by default 10 at most.
+    n_wrong, columns : int, optional
+        How many there are in all, where not all are shown, and images in a line; by default 10 at most.
 
     Examples
     --------
@@ -393,12 +381,7 @@ class WrongImagesDisplay(_ImagesDisplay):
     heading, colours = "Wrong images", (FOR, AGAINST)
 
     def __init__(
-        self,
-        images: Array,
-        true: Sequence[Label],
-        given: Sequence[Label],
-        n_wrong: int | None = None,
-        columns: int | None = None,
+        self, images: Array, true: Labels, given: Labels, n_wrong: int | None = None, columns: int | None = None
     ):
         self.true, self.given = list(true), list(given)
         super().__init__(images, self.true, self.given, columns)
@@ -408,14 +391,7 @@ class WrongImagesDisplay(_ImagesDisplay):
 
     @classmethod
     def from_estimator(
-        cls,
-        estimator: Estimator,
-        X: RowsLike,
-        y: Labels,
-        *,
-        n: int = 40,
-        image_shape: tuple[int, ...] | None = None,
-        ax: Axes = None,
+        cls, estimator: Estimator, X: RowsLike, y: Labels, *, n: int = 40, image_shape: Shape = None, ax: Axes = None
     ) -> Self:
         """Draw the images that a fitted classifier gets wrong, the most wrong first where it has scores."""
         labels, given = np.asarray(y), np.asarray(estimator.predict(X))
@@ -425,14 +401,7 @@ class WrongImagesDisplay(_ImagesDisplay):
 
     @classmethod
     def from_predictions(
-        cls,
-        y_true: Labels,
-        y_pred: Labels,
-        X: RowsLike,
-        *,
-        n: int = 40,
-        image_shape: tuple[int, ...] | None = None,
-        ax: Axes = None,
+        cls, y_true: Labels, y_pred: Labels, X: RowsLike, *, n: int = 40, image_shape: Shape = None, ax: Axes = None
     ) -> Self:
         """Draw the first ``n`` images whose predicted label is wrong."""
         true, given = np.asarray(y_true), np.asarray(y_pred)

@@ -22,14 +22,14 @@ from votron.estimators.base import VotronClassifier
 from votron.evaluate.figures import PredictedRow, displays_of
 from votron.explanations import Explanation, Terms, explain, strongest_features
 from votron.plots import MistakesDisplay, ReliabilityDisplay
-from votron.plots.predictions import RankingDisplay, images_of, reliability_points
+from votron.plots.predictions import RankingDisplay, images_of
 from votron.plots.training import RulesOverTime, rule_words
 from votron.report.findings import Findings, Origin
 from votron.tables import unseen_sentences
 from votron.theory.certificate import HOPELESS
 from votron.theory.evidence import Measured
 
-_SHOWN_COLUMNS, _SHOWN_CLASSES, _SHOWN_WRONG, _MOST_LISTED = 20, 12, 25, 50
+_SHOWN_COLUMNS, _SHOWN_CLASSES, _SHOWN_WRONG = 20, 12, 25
 _MOST_CLASSES, _MOST_PAIRS = 20, 15
 """Classes up to which all confusions are shown, and pairs of labels otherwise."""
 _MOST_GAPS, _MOST_ADVICE = 3, 3
@@ -95,12 +95,8 @@ def _data(found: Findings) -> Params:
 def _errors(found: Findings) -> Params:
     evaluation = found.evaluation
     labels, (head, *rows) = evaluation.labels, evaluation.class_cells(found.confidence)
-    n, unknown = len(rows), labels[len(evaluation.classes) :]
-    if n > _MOST_LISTED:
-        wrong = [entry["wrong"] for entry in found.counts.by_class(labels)]
-        rows = [rows[i] for i in np.argsort(np.negative(wrong), kind="stable")[:_MOST_LISTED]]
-    rules = evaluation.rule_cells(found.confidence)
-    return {"head": head, "classes": rows, "n_classes": n, "unknown": unknown, "rules": rules}
+    unknown, rules = labels[len(evaluation.classes) :], evaluation.rule_cells(found.confidence)
+    return {"head": head, "classes": rows, "unknown": unknown, "rules": rules}
 
 
 def _confusions(found: Findings) -> Params:
@@ -121,38 +117,30 @@ def _confusions(found: Findings) -> Params:
 def _probabilities(found: Findings, origin: Origin) -> Params:
     """Return how far the probabilities can be trusted, and the curves of scores."""
     (sure, right), gaps = found.evaluation.sureness(), found.evaluation.gaps()
-    part: Params = {"sure": None, "bins": [], **_curves(found)}
+    figures = [_curve(display) for display in displays_of(found.evaluation)] if can_draw() else []
     if not len(sure):
-        return part
+        return {"sure": None, "figures": figures}
     mean, share = float(sure.mean()), float(right.mean())
     verdict = "overconfident" if mean - share > 0.03 else "underconfident" if mean - share < -0.03 else ""
-    points = reliability_points(sure, right)
-    sizes = [len(each) for each in np.array_split(sure, len(points[0]))]
-    return part | {
+    return {
         "sure": mean,
         "right": share,
         "verdict": verdict or ("" if gaps else "well calibrated"),
-        "bins": [[f"{n:,}", percent(p), percent(q)] for n, p, q in zip(sizes, *points, strict=True)],
         "log_loss": found.evaluation.log_loss,
         "gaps": gaps[:_MOST_GAPS],
         "n_more_gaps": len(gaps[_MOST_GAPS:]),
         "weighed": weighs_classes(found.classifier, origin.provenance),
+        "figures": figures,
     }
 
 
-def _curves(found: Findings) -> Params:
-    """Return reliability, and of two classes the ROC and the precision-recall curve."""
-    part: Params = {"reliability": "", "curves": []}
-    for display in displays_of(found.evaluation) if can_draw() else ():
-        if isinstance(display, ReliabilityDisplay):
-            points = zip(display.probability, display.share, strict=True)
-            said = "; ".join(f"{percent(p)} probable, {percent(share)} right" for p, share in points)
-            said = f"Reliability, in equal parts of the rows: {said}"
-            part["reliability"] = _drawn(display.plot, "reliability", said)
-        elif isinstance(display, RankingDisplay):
-            name = "ROC curve" if display.kind == "roc" else "Precision against recall"
-            part["curves"].append(_drawn(display.plot, display.kind, f"{name} of {name_of(display.label)}"))
-    return part
+def _curve(display: ReliabilityDisplay | RankingDisplay) -> str:
+    if isinstance(display, RankingDisplay):
+        name = "ROC curve" if display.kind == "roc" else "Precision against recall"
+        return _drawn(display.plot, display.kind, f"{name} of {name_of(display.label)}")
+    points = zip(display.probability, display.share, strict=True)
+    said = "; ".join(f"{percent(p)} probable, {percent(share)} right" for p, share in points)
+    return _drawn(display.plot, "reliability", f"Reliability, in equal parts of the rows: {said}")
 
 
 def _training(found: Findings, rules: RulesOverTime) -> Params:
@@ -321,7 +309,7 @@ def _certificate(found: Findings, origin: Origin) -> Params:
     """Return what the theorems guarantee, or why nothing is said about it."""
     whole = origin.certificate
     if whole is None:
-        known = hasattr(found.classifier, "_evidence")
+        known = hasattr(found.classifier, "_for_theory")
         return {"certificate": None, "without": "" if known else type(found.classifier).__name__}
     own = [
         each for each in whole.bounds if each.applies and (each.quantity, each.predictor) == ("error", whole.predictor)

@@ -14,7 +14,7 @@ from votron._util.types import Estimator, Floats, Rows
 from votron.errors import ModelFileError
 from votron.kernels import Kernel
 from votron.kernels.base import KERNELS, MADE_OF_KERNELS, is_precomputed
-from votron.record import MistakeRecord
+from votron.record import COLUMNS, MistakeRecord
 from votron.rules import RULES
 from votron.saving.container import WIDEST, Scalar, Tensors, plain
 
@@ -137,12 +137,9 @@ def params_from(cls: type[Estimator], params: Params, tensors: Tensors) -> Estim
     return made
 
 
-_COLUMNS = {"example": "i8", "vector": "i4", "sign": "i1", "time": "i8", "score": "f8", "norm2": "f8"}
-
-
 def put_record(record: MistakeRecord, tensors: Tensors) -> None:
     """Write a record, without the scores and lengths of compact models, which are all 0."""
-    for name in (*_COLUMNS, "weight"):
+    for name in (*COLUMNS, "weight"):
         column = getattr(record, name)
         if column is not None and (name not in ("score", "norm2") or column.any()):
             tensors.put(name, column)
@@ -151,9 +148,9 @@ def put_record(record: MistakeRecord, tensors: Tensors) -> None:
 def record_from(tensors: Tensors, n_named: int, n_vectors: int, n_examples: int, n_steps: int) -> MistakeRecord:
     columns = {"example": tensors.take("example", "i8", (None,), least=0)}
     k = len(columns["example"])
-    for name, kind in list(_COLUMNS.items())[1:]:
+    for name, kind in list(COLUMNS.items())[1:]:
         absent = name in ("score", "norm2") and name not in tensors
-        columns[name] = np.zeros(k) if absent else tensors.take(name, kind, (k,))
+        columns[name] = np.zeros(k) if absent else tensors.take(name, kind[-2:], (k,))
     if k and columns["example"].max() >= n_named:
         raise tensors.wrong("example", f"numbers of examples below {n_named}")
     if k and columns["norm2"].min() < -1e-6 * max(0.0, columns["norm2"].max()):  # rounding may leave a little below 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar
 
 import numpy as np
@@ -23,8 +24,6 @@ Parsed = TypeVar("Parsed")
 
 MOST_VALUES = 100_000
 """Distinct values that a column may have when rows come in batches."""
-_FEW_TEXTS, _SAMPLE = 10, 500
-"""Distinct texts up to which any may be a category, and those that are looked at for numbers and dates."""
 
 
 class Graph(Protocol):
@@ -38,19 +37,11 @@ class Graph(Protocol):
 
 @dataclass
 class Column:
-    """A fitted column of a table. Each subclass is one kind of column, and its fields are everything it has learnt.
-
-    Attributes
-    ----------
-    name : str
-        The name of the column.
-    indicator : bool
-        Whether the last feature indicates a missing value.
-    """
+    """A fitted column of a table. Each subclass is one kind of column, and its fields are everything it has learnt."""
 
     name: str
     indicator: bool = field(default=False, kw_only=True)
-
+    """Whether the last feature indicates a missing value."""
     few_set: ClassVar[bool] = False
     """Whether most features are 0."""
 
@@ -242,16 +233,13 @@ class Survey:
     ) -> None:
         """Raise an error if at least nine in ten of many texts can be parsed, and name one that cannot."""
         texts = [str(value) for value in self.counts]
-        odd = next((text for text in texts if not is_one(text)), None)
-        if odd is None or len(texts) <= _FEW_TEXTS:
-            return
-        sample = texts[:: -(-len(texts) // _SAMPLE)]
-        readable = [text for text in sample if is_one(text)]
-        if len(readable) >= 0.9 * len(sample) and are_all(readable):
+        most = len(texts) // 10
+        odd = dict.fromkeys(islice((text for text in texts if not is_one(text)), most + 1))
+        if 0 < len(odd) <= most and are_all([text for text in texts if text not in odd]):
+            got = shortened(repr(next(iter(odd))))
             raise DataError(
-                f"The column {self.name!r} must hold {what} alone, as most of its values are. Got "
-                f"{shortened(repr(odd))} instead: correct it, declare it a missing-value marker, or list the column in "
-                "'discrete' to keep all values as categories."
+                f"The column {self.name!r} must hold {what} alone, as most of its values are. Got {got} instead: "
+                "correct it, declare it a missing-value marker, or list the column in 'discrete' to keep categories."
             )
 
     def _add_numbers(self, numbers: Floats) -> None:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from votron._util.frames import kind_of, moments_in
 from votron._util.types import Floats, Series
 from votron.tables.column import Column, Survey, parsed, refusal
+from votron.tables.number import FILLINGS
 
 if TYPE_CHECKING:
     from votron.tables.encoder import TableEncoder
@@ -83,21 +84,14 @@ class DateColumn(Column):
                     "dates", lambda text: order_of([text], day_first)[0], lambda some: order_of(some, day_first)[0]
                 )
                 return None
-            moments = np.array([_date_in(text, order) for text in texts], dtype=_SECONDS)
-            days = moments.astype(_DAYS)
-            survey, hours = survey.as_numbers(days.astype(np.float64).tolist()), bool((moments != days).any())
+            found = np.array([_date_in(text, order) for text in texts], dtype=_SECONDS)
+            days = found.astype(_DAYS)
+            survey, hours = survey.as_numbers(days.astype(np.float64).tolist()), bool((found != days).any())
         elif survey.kind != "date":
             return None
-        return cls(
-            survey.name,
-            way=encoder.dates,
-            order=order,
-            assumed=assumed,
-            first=int(survey.moments.low),
-            last=int(survey.moments.high),
-            hours=hours,
-            fill=survey.moments.mean if encoder.missing in ("mean", "median", "most-frequent") else np.nan,
-        )
+        way, moments = encoder.dates, survey.moments
+        first, last, fill = int(moments.low), int(moments.high), moments.mean if encoder.missing in FILLINGS else np.nan
+        return cls(survey.name, way=way, order=order, assumed=assumed, first=first, last=last, hours=hours, fill=fill)
 
     @property
     def own_names(self) -> list[str]:
@@ -133,7 +127,7 @@ class DateColumn(Column):
 
     @property
     def filling(self) -> str:
-        return super().filling if self.way == "onehot" else f"as {self._date(self.fill)}"
+        return super().filling if self.way == "onehot" or np.isnan(self.fill) else f"as {self._date(self.fill)}"
 
     def in_units(self, feature: int, value: float) -> float:
         return value * max(1, self.last - self.first) if self.way == "cyclic" and feature == 0 else value

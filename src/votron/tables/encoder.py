@@ -157,7 +157,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sc
     def fit(self, X: Frame, y: Labels = None) -> Self:
         """Recognise and fit the columns of a frame of pandas or polars; y is ignored."""
         self._surveys = self._begun(X, whole=True)
-        self._survey(X)
+        self.partial_fit(X)
         self.columns_ = self._recognised()
         del self._surveys
         return self
@@ -166,7 +166,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sc
         """Fit to another batch of rows. Medians and quartiles are not available in batches."""
         if not hasattr(self, "_surveys"):
             self._surveys = self._begun(X, whole=False)
-        self._survey(X)
+        for name, column in _columns_in(X, "fit", self._surveys):
+            self._surveys[name].add(column)
+        self.__dict__.pop("columns_", None)  # to be recognised again
         return self
 
     def check(self, X: Frame) -> None:
@@ -189,11 +191,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sc
                     raise VotronError(f"The column {name!r} is in both {other!r} and {role!r}: choose one.")
                 surveys[name].role = role
         return surveys
-
-    def _survey(self, X: Frame) -> None:
-        for name, column in _columns_in(X, "fit", self._surveys):
-            self._surveys[name].add(column)
-        self.__dict__.pop("columns_", None)
 
     @cached_property
     def columns_(self) -> list[Column]:
@@ -271,16 +268,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sc
         return found
 
     def unseen(self, X: Frame) -> Counter[tuple[str, str]]:
-        """Count the values and words of a frame that were not in the training data, each with its column.
-
-        Examples
-        --------
-        >>> import pandas as pd
-        >>> from votron.tables import TableEncoder
-        >>> encoder = TableEncoder().fit(pd.DataFrame({"sky": ["rain", "sun"], "temp": [9, 21]}))
-        >>> encoder.unseen(pd.DataFrame({"sky": ["fog", "sun"], "temp": [9, 9]}))
-        Counter({('sky', 'fog'): 1})
-        """
+        """Count the values and words of a frame that were not in the training data, each with its column."""
         pairs = self._pairs(X, "unseen")
         return Counter((column.name, value) for column, values in pairs for value in column.unseen(values))
 

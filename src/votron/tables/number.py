@@ -40,6 +40,9 @@ def _pattern(decimal: str, groups: str) -> re.Pattern[str]:
 
 _PATTERNS = {".": _pattern(".", f",'’{_BLANKS}"), ",": _pattern(",", f".'’{_BLANKS}")}
 
+_CHANCES = "The column {!r} must hold probabilities, from 0 to 1. Got {} instead."
+_MARKS = {".": "a decimal point", ",": "a decimal comma"}
+
 
 @dataclass
 class NumberColumn(Column):
@@ -70,24 +73,16 @@ class NumberColumn(Column):
                 survey = survey.as_numbers([_number(str(text), decimal) for text in survey.counts])
             else:
                 survey.refuse_if_nearly_all("numbers", _is_number, lambda texts: decimal_mark(texts, encoder.decimal))
-        if survey.kind != "number":
-            if chances:
-                raise _no_chances(survey.name, survey.kind)
-            return None
         low, high = survey.moments.low, survey.moments.high
-        if chances and not 0 <= low <= high <= 1:
-            raise _no_chances(survey.name, f"{low if low < 0 else high:g}")
+        if chances and (survey.kind != "number" or low < 0 or high > 1):
+            got = f"{low if low < 0 else high:g}" if survey.kind == "number" else survey.kind
+            raise DataError(_CHANCES.format(survey.name, got))
+        if survey.kind != "number":
+            return None
         fill, known = filling(survey, encoder.missing)
-        center, scale = (0.0, 1.0) if chances else _scaling(encoder.numeric, survey, known)
-        return cls(
-            survey.name,
-            decimal=decimal,
-            center=center,
-            scale=scale,
-            squash=encoder.numeric == "robust" and not chances,
-            fill=fill,
-            chances=chances,
-        )
+        numeric = "keep" if chances else encoder.numeric
+        center, scale, squash = *_scaling(numeric, survey, known), numeric == "robust"
+        return cls(survey.name, decimal=decimal, center=center, scale=scale, squash=squash, fill=fill, chances=chances)
 
     @property
     def own_names(self) -> list[str]:
@@ -96,14 +91,13 @@ class NumberColumn(Column):
     def read(self, column: Series) -> Floats:
         kind = kind_of(column)
         if kind == "text" and self.decimal:
-            mark = {".": "point", ",": "comma"}[self.decimal]
-            found = parsed(column, self.name, lambda text: _number(text, self.decimal), f"numbers with decimal {mark}s")
-            return np.array(found, dtype=np.float64)
+            what = f"numbers with {_MARKS[self.decimal]}"
+            return np.array(parsed(column, self.name, lambda text: _number(text, self.decimal), what), dtype=np.float64)
         if kind not in ("number", "boolean", "nothing"):
             raise refusal(column, self.name, "numbers, as in training")
         numbers = floats_of(column)
         for odd in numbers[(numbers < 0) | (numbers > 1)] if self.chances else ():
-            raise _no_chances(self.name, f"{odd:g}")
+            raise DataError(_CHANCES.format(self.name, f"{odd:g}"))
         return numbers
 
     def features(self, values: Floats) -> Floats:
@@ -133,8 +127,7 @@ class NumberColumn(Column):
 
     @property
     def remark(self) -> str:
-        mark = {".": "a decimal point", ",": "a decimal comma"}.get(self.decimal)
-        return f"numbers written as text, with {mark}" if mark else ""
+        return f"numbers written as text, with {_MARKS[self.decimal]}" if self.decimal else ""
 
     def check(self) -> None:
         if self.decimal not in ("", *_PATTERNS) or not (np.isfinite(self.scale) and self.scale > 0):
@@ -153,10 +146,6 @@ class NumberColumn(Column):
             one = graph.constant(np.float64(1.0))
             found = graph.node("Div", found, graph.node("Sqrt", graph.node("Add", graph.node("Mul", part, part), one)))
         return graph.node("Concat", found, graph.double(gone), axis=1) if self.indicator else found
-
-
-def _no_chances(name: str, got: str) -> DataError:
-    return DataError(f"The column {name!r} must hold probabilities, from 0 to 1. Got {got} instead.")
 
 
 def filling(survey: Survey, missing: str) -> tuple[float, Moments]:

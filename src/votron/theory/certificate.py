@@ -285,16 +285,17 @@ def certify(
         raise VotronError(
             f"The 'delta' of certify must be a number in the range (0, 1). Got {delta!r} instead.", parameter="delta"
         )
-    estimator, transform, touched = unwrapped(model, "_evidence")
+    estimator, transform, touched = unwrapped(model, "_for_theory")
+    view = estimator._for_theory()
     rows = transform(X)
-    evidence: Evidence = _with(touched, estimator._evidence(rows, y, comparators))
+    evidence: Evidence = _with(touched, view.evidence(rows, y, comparators))
     bounds = tuple(_bound(statement, evidence, float(delta)) for statement in statements_for(evidence))
     _check(evidence, bounds)
     measured, test_data = {}, None
     if X_test is not None:
         tested = transform(X_test)
         test_data = check_test_data(rows, tested)
-        measured = estimator._measured(tested, y_test)
+        measured = view.measured(tested, y_test)
     runs = evidence.runs
     return Certificate(
         model=evidence.model,

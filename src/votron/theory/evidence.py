@@ -39,8 +39,7 @@ class Assumption:
     name: str
     holds: bool | None
     because: str
-    change: str = ""
-    """A change that would make it hold."""
+    change: str = ""  # a change that would make it hold
     another_run: bool = False
     """Whether the change leads to another run, so that the value of the bound is only an order of magnitude."""
 
@@ -77,27 +76,18 @@ class Measured:
 class Run:
     """The training of one vector."""
 
-    label: str | float
-    """The class, against the rest."""
-    support: int
-    """‖α‖₀: examples that the final vector depends on."""
-    consistent: bool
-    """Whether the final vector is right on every example."""
-    outside: int
-    """Errors of the final vector outside the support; all errors if the support is unknown."""
-    support_known: bool = True
-    """Otherwise ``support`` is an upper limit."""
+    label: str | float  # the class, against the rest
+    support: int  # ‖α‖₀: examples that the final vector depends on
+    consistent: bool  # whether the final vector is right on every example
+    outside: int  # errors of the final vector outside the support; all errors if the support is unknown
+    support_known: bool = True  # otherwise ``support`` is an upper limit
     own_outside: int | None = None
     """As ``outside``, for the model's own rule; None if the rule depends on more than the support."""
-    mistakes: int | None = None
-    """Updates in all of training; None if the model was not trained by mistakes."""
-    first_pass: int | None = None
-    """Updates in the first pass, if known."""
-    wrong: Index | None = None
-    times: Index | None = None
-    """The examples with a mistake, and how often each had one."""
-    first_wrong: Index | None = None
-    """The examples with a mistake in the first pass."""
+    mistakes: int | None = None  # updates in all of training; None if the model was not trained by mistakes
+    first_pass: int | None = None  # updates in the first pass, if known
+    wrong: Index | None = None  # the examples with a mistake
+    times: Index | None = None  # how often each had one
+    first_wrong: Index | None = None  # the examples with a mistake in the first pass
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -106,38 +96,24 @@ class Evidence:
 
     model: str
     predictor: str
-    m: int
-    first_m: int
-    """Training examples, and those of the first pass: fewer if training ended within it."""
-    epochs: float
-    presentations: int
-    """Passes, and how often an example was presented at most."""
-    tau: float
-    """τ: updates were made where y · score ≤ τ K(x, x)."""
-    lengths: Floats
-    """‖x‖ of each example."""
-    lengths_known: bool
-    """Whether no new example can be longer."""
-    candidates: Mapping[str, Floats]
-    """Y (u·x) for vectors u of length 1 by name, (n_samples, n_vectors)."""
-    runs: tuple[Run, ...]
-    """One for each vector."""
-    assumptions: tuple[Assumption, ...]
-    """Those that the history decides; several may have the same name."""
-    switches: Mapping[str, str]
-    """For each predictor or assumption, the parameter that provides it."""
-    together: Run | None = None
-    """All vectors as one predictor, which errs where any vector does."""
-    always: tuple[Assumption, ...] = ()
-    """Assumptions of every bound: what files, clusters and frozen steps claim."""
-    left_out: int = 0
-    """Rows with K(x, x) = 0, which cannot be learnt and are not counted."""
-    most_repeated: int | None = None
-    """Count of the most frequent row; None where rows cannot be compared."""
+    m: int  # training examples
+    first_m: int  # those of the first pass: fewer if training ended within it
+    epochs: float  # passes
+    presentations: int  # how often an example was presented at most
+    tau: float  # τ: updates were made where y · score ≤ τ K(x, x)
+    lengths: Floats  # ‖x‖ of each example
+    lengths_known: bool  # whether no new example can be longer
+    candidates: Mapping[str, Floats]  # y (u·x) for vectors u of length 1 by name, (n_samples, n_vectors)
+    runs: tuple[Run, ...]  # one for each vector
+    assumptions: tuple[Assumption, ...]  # those that the history decides; several may have the same name
+    switches: Mapping[str, str]  # for each predictor or assumption, the parameter that provides it
+    together: Run | None = None  # all vectors as one predictor, which errs where any vector does
+    always: tuple[Assumption, ...] = ()  # assumptions of every bound: what files, clusters and frozen steps claim
+    left_out: int = 0  # rows with K(x, x) = 0, which cannot be learnt and are not counted
+    most_repeated: int | None = None  # count of the most frequent row; None where rows cannot be compared
     trained_jointly: bool = False
     """Whether several classes were trained together: then there is one run, of all their vectors as one."""
-    weighted: bool = False
-    """Whether examples had weights other than 1."""
+    weighted: bool = False  # whether examples had weights other than 1
     cache: dict[tuple[int, int], tuple[float, str, str, float]] = field(default_factory=dict)
     """Values that several statements share."""
 

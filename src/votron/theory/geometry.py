@@ -130,8 +130,8 @@ def margins(model: Estimator, X: RowsLike, y: Labels, *, vector: str = "last") -
             f"The 'vector' of margins must be one of {', '.join(map(repr, VECTORS))}. Got {vector!r} instead.",
             parameter="vector",
         )
-    estimator, transform, _ = unwrapped(model, "_in_feature_space")
-    found: Margins = estimator._in_feature_space(transform(X), y, vector)
+    estimator, transform, _ = unwrapped(model, "_for_theory")
+    found: Margins = estimator._for_theory().margins(transform(X), y, vector)
     return found
 
 
@@ -186,14 +186,14 @@ def comparator_margins(
     for entry in [comparators] if isinstance(comparators, str) else comparators:
         if isinstance(entry, str) and entry in ("adatron", "svm"):
             name, made = entry, maximize() if entry == "adatron" else maximize(C=soft_limit())
-        elif not isinstance(entry, str) and hasattr(entry, "_in_feature_space"):
-            if entry._kernel_of_space() != kernel or not np.array_equal(entry.classes_, classes):
+        elif not isinstance(entry, str) and hasattr(entry, "_for_theory"):
+            if entry._for_theory().kernel != kernel or not np.array_equal(entry.classes_, classes):
                 raise VotronError(
                     f"The 'comparators' of certify must have the model's kernel, {kernel!r}, and its classes. Got a "
                     f"{type(entry).__name__} with others instead.",
                     parameter="comparators",
                 )
-            name, made = type(entry).__name__, entry._in_feature_space(rows, labels, "last")
+            name, made = type(entry).__name__, entry._for_theory().margins(rows, labels, "last")
         else:
             raise VotronError(
                 "The 'comparators' of certify must be 'auto', 'adatron', 'svm' or fitted classifiers of Votron. Got "

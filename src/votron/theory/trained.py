@@ -39,14 +39,12 @@ class Trained:
     predictor: str
     classes: Classes
     history: TrainingHistory
-    vectors: Mapping[str, Margins]
-    """The model's own vectors by name, the final ones first."""
+    vectors: Mapping[str, Margins]  # the model's own vectors by name, the final ones first
     comparators: Callable[[bool], Mapping[str, Floats]]
     """Returns y (u·x), ‖u‖ = 1, of other vectors by name, given whether the data are known to be separable."""
     lengths_known: bool
     switches: Mapping[str, str]
-    row_hashes: Array | None = None
-    """Equal for equal rows; None where rows cannot be compared."""
+    row_hashes: Array | None = None  # equal for equal rows; None where rows cannot be compared
 
     @property
     def last(self) -> Margins:

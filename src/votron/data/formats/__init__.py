@@ -13,6 +13,5 @@ from votron.data.formats.svmlight import Svmlight
 
 __all__ = ["FORMATS", "KNOWN_SETS", "Format", "Part", "format_named", "format_of_suffix", "register_format"]
 
-# In this order they are listed; what a text looks like is asked from the end, so that CSV, which takes any, comes last.
 for _format in (Csv, Tsv, Json, JsonLines, Parquet, Arrow, Svmlight, Idx, Npy, Npz, Images, ImageSets):
     register_format(_format)

@@ -80,7 +80,7 @@ class Format:
     known: ClassVar[tuple[str, ...]] = ()
 
     def read(self, source: Source, options: ReadOptions, batch_bytes: int | None) -> Iterator[Part]:
-        """Yield the rows of a source in parts of roughly ``batch_bytes``; with None, all parts are joined.
+        """Yield the rows of a source in parts of roughly ``batch_bytes``; with None, all in one part.
 
         ``source.open()`` is a file of its bytes, expanded, ``source.read()`` returns all of them, and ``source.name``
         is how messages refer to it.

@@ -10,7 +10,7 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Container, Iterator
+from collections.abc import Callable, Container, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -25,7 +25,6 @@ from votron.data.formats.base import Format, Part
 from votron.data.options import ReadOptions
 from votron.data.tables import (
     OddValueError,
-    Place,
     as_table,
     check_names,
     is_code,
@@ -53,10 +52,6 @@ class Csv(Format):
     sequential = True
     separator: ClassVar[str | None] = None
     """Between fields, if that is not to be found out."""
-
-    def looks_like(self, head: bytes) -> bool:
-        """Return True: what is no other format is taken for text, and refused when it is read if it is none."""
-        return True
 
     def read(self, source: Source, options: ReadOptions, batch_bytes: int | None) -> Iterator[Part]:
         """Yield a table, of all text at once where no batches are asked for: then its types depend on all rows."""
@@ -93,10 +88,6 @@ class Tsv(Csv):
     name = "tsv"
     suffixes = (".tsv", ".tab")
     separator = "\t"
-
-    def looks_like(self, head: bytes) -> bool:
-        """Return False: `Csv` finds tabs by itself."""
-        return False
 
 
 # -- layout -----------------------------------------------------------------------------------------------------------
@@ -206,16 +197,18 @@ def _rows(data: bytes, layout: _Layout, line: int, columns: _Columns, header: bo
     """Return some whole records as a frame of texts and numbers, and the line that each begins on."""
     n, stripped = len(layout.names), data.lstrip(b"\r\n")  # from the first line polars takes the number of columns
     line += data.count(b"\n", 0, len(data) - len(stripped))
-    data = stripped.rstrip(b"\r\n") + b"\n"
+    data = stripped
+    if not data.endswith(b"\n") or data.endswith((b"\n\n", b"\n\r\n")):
+        data = data.rstrip(b"\r\n") + b"\n"
+    has_quotes = layout.quote is not None and layout.quote.encode() in data
     try:
         frame = _frame_of(data, layout, columns, header)
     except DataError as error:
         list(_checked_records(data, layout, line))
-        quoted = layout.quote is not None and layout.quote.encode() in data
-        raise _quote_error(layout, "its quotes do not fit together") if quoted else error from None
+        raise _quote_error(layout, "its quotes do not fit together") if has_quotes else error from None
     n_records = frame.height + header
     may_be_short = frame.to_series(n - 1).null_count() > 0  # polars fills short lines with nulls, blank ones too
-    if may_be_short and n > 1 and not (layout.quote and layout.quote.encode() in data):
+    if may_be_short and n > 1 and not has_quotes:
         may_be_short = data.count(layout.delimiter.encode()) != n_records * (n - 1)
     if not may_be_short and data.count(b"\n") == n_records:
         return frame, range(line + header, line + n_records)
@@ -284,10 +277,8 @@ class _Columns:
 
     def __init__(self, layout: _Layout, options: ReadOptions) -> None:
         self._name = layout.name
-        self._texts = {
-            label_in(options, layout.names),
-            *filter(lambda name: options.kind_of(name) == "text", layout.names),
-        }
+        self._texts = {name for name in layout.names if options.kind_of(name) == "text"}
+        self._label = label_in(options, layout.names)
         self._missing = list(options.missing_texts)
         self._as_they_are = not any(map(_is_number, self._missing))
         """Whether what can be read as a number is one, and not the mark of a missing value."""
@@ -299,11 +290,11 @@ class _Columns:
         for texts in frame.get_columns() if self._decimal != "," and self._as_they_are else ():
             numbers = texts.cast(polars().Float64, strict=False)
             pointed = texts.str.contains(".", literal=True).any() and numbers.null_count() == texts.null_count()
-            if pointed and texts.name not in self._texts and not is_code(texts).any():
+            if pointed and texts.name not in {*self._texts, self._label} and not is_code(texts).any():
                 found.add(texts.name)
         return found
 
-    def typed(self, texts: Series, kind: str | None, place: Place) -> Series:
+    def typed(self, texts: Series, kind: str | None, place: Callable[[int], str]) -> Series:
         """Return texts as numbers, truth values or texts, given what they must hold if that is known."""
         if texts.dtype.is_float():
             return texts.fill_nan(None)
@@ -324,25 +315,27 @@ class _Columns:
         stripped = texts.str.strip_chars()
         return stripped.set(stripped.is_in(self._missing).fill_null(False), None)
 
+    def _with_points(self, texts: Series) -> Iterator[Series]:
+        """Yield texts with decimal points, for each decimal mark that the column may have."""
+        if self._decimal != ",":
+            yield texts
+        if self._decimal != ".":
+            without = texts.set(texts.str.contains(".", literal=True).fill_null(False), None)
+            yield without.str.replace(_COMMA, "${1}.${2}")
+
     def _numbers(self, texts: Series) -> Series | None:
         """Return texts as numbers, if all of them are."""
         n = texts.null_count()
         if n == len(texts) or (len(texts) > _N_FIRST and self._numbers(texts.head(_N_FIRST)) is None):
             return None
-        found = _plain_numbers(texts) if self._decimal != "," else None
-        if (found is None or found.null_count() > n) and self._decimal != ".":
-            pointed = texts.str.contains(".", literal=True).any()
-            found = None if pointed else _plain_numbers(texts.str.replace(_COMMA, "${1}.${2}"))
-        return found if found is not None and found.null_count() == n else None
+        found = (_plain_numbers(each) for each in self._with_points(texts))
+        return next((numbers for numbers in found if numbers.null_count() == n), None)
 
-    def _without_numbers(self, texts: Series, kind: str | None, place: Place) -> Series:
+    def _without_numbers(self, texts: Series, kind: str | None, place: Callable[[int], str]) -> Series:
         """Return texts as they are, or as truth values; refuse a few words among numbers."""
         n = len(texts) - texts.null_count()
-        is_number = texts.cast(polars().Float64, strict=False).is_not_null()
-        if self._decimal == ",":
-            is_number &= ~texts.str.contains(".", literal=True)
-        if self._decimal != ".":
-            is_number |= texts.str.contains(_COMMA).fill_null(False)
+        found = [each.cast(polars().Float64, strict=False).is_not_null() for each in self._with_points(texts)]
+        is_number = found[0] | found[-1]
         n_numbers = int(is_number.sum())
         if n_numbers < n < 2 * n_numbers and kind is None:
             row = int((~is_number & texts.is_not_null()).arg_true()[0])
