@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import sys
 import warnings
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -21,6 +22,7 @@ from scipy.optimize import nnls
 
 from benchmarks._common import PAPER, Results, load, parser, timed
 from votron import VotedPerceptronClassifier
+from votron._util.resources import n_bytes
 from votron.cluster import walk
 from votron.cluster.client import local_cluster
 from votron.papers.images import with_shifts
@@ -48,7 +50,32 @@ def spread(X: Any, y: Any) -> tuple[Any, Any]:
     return dask.persist(rows, da.from_array(y, chunks=rows.chunks[0]))
 
 
-def median(runs: list[tuple[float, Any]]) -> tuple[float, Any]:
+@contextmanager
+def accounted() -> Iterator[Counter[str]]:
+    """Count the seconds of walks and steps, and the bytes of messages, of a run on a cluster."""
+    found, walked, step = Counter[str](), walk.ClusterRun._walked, walk.ClusterRun._step
+
+    def counted_walk(run: Any, pool: Any) -> Any:
+        seconds, mistakes = timed(lambda: walked(run, pool))
+        found["walk"] += seconds
+        return mistakes
+
+    def counted_step(run: Any, mistakes: Any, *where: Any) -> Any:
+        seconds, replies = timed(lambda: step(run, mistakes, *where))
+        found["steps"] += seconds
+        found["sent"] += 0 if mistakes is None else size_of(mistakes.events)
+        found["received"] += sum(size_of(reply.candidates) for reply in replies if reply.candidates is not None)
+        return replies
+
+    with mock.patch.multiple(walk.ClusterRun, _walked=counted_walk, _step=counted_step):
+        yield found
+
+
+def size_of(message: Any) -> int:
+    return sum(n_bytes(part) for part in message if hasattr(part, "dtype"))
+
+
+def median(runs: list[tuple[Any, ...]]) -> tuple[Any, ...]:
     """Return the run of median time; of two the faster."""
     return sorted(runs, key=lambda run: run[0])[(len(runs) - 1) // 2]
 
@@ -60,29 +87,29 @@ def measured(client: Client, name: str, X: Any, y: Any, repeats: int, local: boo
     model(n_jobs=n_workers).fit(X[:2000], y[:2000])
     runs, own = [], []
     for _ in range(repeats):
-        runs.append(timed(lambda: model().fit(rows, labels)))
+        with accounted() as spent:
+            runs.append((*timed(lambda: model().fit(rows, labels)), spent))
         own += [timed(lambda: model(n_jobs=n_workers).fit(X, y))] if local else []
-    seconds, fitted = median(runs)
+    seconds, fitted, spent = median(runs)
     row = {"data": name, "workers": n_workers, "cluster s": seconds}
     if local:
         here, expected = median(own)
         assert fitted.record_.equals(expected.record_), "another record"
         row |= {"local s": here, "ratio": seconds / here}
     account = fitted.cluster_account_
-    moved = account.bytes_received + n_workers * account.bytes_sent
+    moved = spent["received"] + n_workers * spent["sent"]
     least = len(fitted.support_) * X.shape[1] * X.itemsize * n_workers
     trips = account.round_trips
-    work = [facts["products"] for facts in account.shards]
+    work = [facts["seconds"] for facts in account.shards]
     row |= {
         "mistaken rows": len(fitted.support_),
         "pairs": float(sum(facts["pairs"] for facts in account.shards)),
         "trips": trips,
         "moved MB": moved / 1e6,
         "of the least": moved / least,
-        "walk ms": 1e3 * account.walk_seconds / trips,
+        "walk ms": 1e3 * spent["walk"] / trips,
         "products ms": 1e3 * max(work) / trips,
-        "transfer ms": 1e3 * (account.step_seconds - max(facts["working"] for facts in account.shards)) / trips,
-        "waiting ms": 1e3 * max(facts["waiting"] for facts in account.shards) / trips,
+        "round trip ms": 1e3 * spent["steps"] / trips,
     }
     return row
 

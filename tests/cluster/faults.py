@@ -18,7 +18,7 @@ import numpy as np
 from clusters import cluster_of
 from sklearn.datasets import load_digits
 
-from votron.cluster import walk
+from votron.cluster import walk, workers
 from votron.cluster.rows import SpreadRows
 from votron.engine import DualTrainer
 from votron.estimators._data import checked_chunk
@@ -64,7 +64,8 @@ def expected(X: np.ndarray, y: np.ndarray, order: np.ndarray) -> MistakeRecord:
 def train(X: da.Array, y: np.ndarray, order: np.ndarray, at: int, harm: Callable[[], None]) -> tuple[Any, Any]:
     rows = SpreadRows(X, checked_chunk, "a test")
     trainer, fault = DualTrainer(KERNEL, 10), Fault(at, harm)
-    with mock.patch.object(walk, "CANDIDATES", 64):  # else a pass would be one interval
+    intervals = mock.patch.object(walk, "CANDIDATES", 64)  # else a pass would be one
+    with intervals, mock.patch.object(workers, "LOOK_EVERY", 0.05):
         rows.run(trainer, y, order, EPOCHS * len(order), watcher=fault)
     assert fault.done
     return trainer.record(len(order), EPOCHS * len(order)), rows.account
@@ -96,14 +97,12 @@ def paused(cluster: Any, client: Any) -> None:
 def added(cluster: Any, client: Any) -> None:
     cluster.scale(3)
     client.wait_for_workers(3, timeout=60)
-    time.sleep(1.1)  # training looks around once a second
 
 
 def more_added(cluster: Any, client: Any) -> None:
     """More workers come than there were."""
     cluster.scale(5)
     client.wait_for_workers(5, timeout=60)
-    time.sleep(1.1)
 
 
 def short_of_memory(cluster: Any, client: Any) -> None:

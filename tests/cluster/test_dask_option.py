@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
-from clusters import cluster_of
 from sklearn.datasets import load_digits
 
 import votron
@@ -17,10 +15,9 @@ pytestmark = pytest.mark.slow
 OPTIONS = ["--kernel", "poly", "--degree", "2", "--gamma", "1", "--margin", "0", "--random-state", "0", "--epochs", "2"]
 
 
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    with cluster_of(2) as (cluster, _):
-        yield cluster.scheduler_address
+@pytest.fixture
+def address(cluster) -> str:
+    return cluster[0].scheduler_address
 
 
 @pytest.fixture

@@ -78,7 +78,7 @@ def test_the_loss_of_the_scheduler_is_told_in_a_sentence(tmp_path):
                 while client.status == "running":  # the workers go on without it
                     time.sleep(0.01)
 
-            with pytest.raises(VotronError, match="has lost its scheduler"):
+            with pytest.raises(VotronError, match="Training has ended, since Dask lost its client, its scheduler"):
                 rows.run(trainer, y, np.arange(len(y)), 9000, watcher=Fault(500, lose))
     finally:
         for process in (scheduler, worker):
@@ -91,7 +91,7 @@ def test_a_client_that_is_closed(tmp_path):
     trainer = DualTrainer(PolynomialKernel(3, 0.01), 10)
     with cluster_of(1) as (_, client):
         rows = SpreadRows(X, checked_chunk, "a test")
-        with pytest.raises(VotronError, match="The Dask client was closed"):
+        with pytest.raises(VotronError, match="Training has ended, since Dask lost its client, its scheduler"):
             rows.run(trainer, y, np.arange(len(y)), 9000, watcher=Fault(500, client.close))
 
 
@@ -120,30 +120,14 @@ def test_a_worker_with_other_versions_that_comes_late_gets_no_rows(tmp_path, oth
             cluster.new_spec["options"]["preload"] = other_numba
             cluster.scale(2)
             client.wait_for_workers(2, timeout=60)
-            time.sleep(1.1)  # training looks around once a second
 
         rows, first = SpreadRows(X, checked_chunk, "a test"), set(client.nthreads())
         told = r"A worker gets no rows: All workers must have the numba of this process, .* Got numba 0\.1 on tcp"
-        short = mock.patch.object(walk, "CANDIDATES", 64)
-        with pytest.warns(UserWarning, match=told), short:
+        short, often = mock.patch.object(walk, "CANDIDATES", 64), mock.patch.object(workers, "LOOK_EVERY", 0.05)
+        with pytest.warns(UserWarning, match=told), short, often:
             rows.run(trainer, y, np.arange(len(y)), 3 * len(y), watcher=Fault(500, add))
     assert set(rows.account.workers) == first
     assert rows.account.moved == 0
-
-
-def test_a_worker_that_went_before_it_was_known():
-    def tell(dask_scheduler):
-        dask_scheduler.plugins["worker-status"].remove_worker(dask_scheduler, "tcp://127.0.0.1:1")
-
-    with cluster_of(1) as (cluster, client):
-        client.run_on_scheduler(tell)
-        cluster.scale(2)
-        client.wait_for_workers(2, timeout=60)
-        deadline = time.monotonic() + 30
-        while len(cluster.scheduler_info["workers"]) < 2 and time.monotonic() < deadline:
-            time.sleep(0.05)
-        assert len(cluster.scheduler_info["workers"]) == 2, "the cluster no longer watches its workers"
-    assert cluster.status.name == "closed"
 
 
 def ending(n):
@@ -152,7 +136,7 @@ def ending(n):
 
 def test_workers_that_go_time_and_again():
     chunk = da.from_delayed(dask.delayed(ending)(5), (5, 3), dtype=np.float64)
-    told = "Workers of the Dask cluster were lost time and again: give them more"
+    told = r"too many workers, .* \(KilledWorker\)"
     once = {"distributed.scheduler.allowed-failures": 1}
     with dask.config.set(once), cluster_of(1), pytest.raises(VotronError, match=told):
         VotedPerceptronClassifier().fit(chunk, np.arange(5) % 2)
@@ -184,5 +168,5 @@ def test_a_lost_worker_with_scattered_data():
             for pid in client.run(os.getpid).values():
                 os.kill(pid, signal.SIGKILL)
 
-        with pytest.raises(VotronError, match="data that Dask cannot compute again"):
+        with pytest.raises(VotronError, match=r"such as scattered data \(Futures?CancelledError\)"):
             rows.run(trainer, y, np.arange(len(y)), 9000, watcher=Fault(500, lose))

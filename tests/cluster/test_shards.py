@@ -81,25 +81,6 @@ def test_digits(kernel, real):
         assert min(pairs) > 0.5 * sum(pairs) / n_shards
 
 
-def test_a_shard_without_rows_is_no_harm():
-    X, y = load_digits(return_X_y=True)
-    problem = Problem(PolynomialKernel(2), X[:200], y[:200], 200, n_vectors=10)
-    owner = np.where(np.arange(200) < 100, 0, 2)
-    assert train(problem, owner)[1].record(200, 200).equals(problem.train(How(None)))
-
-
-def test_shards_without_the_events_say_so():
-    X, y = load_digits(return_X_y=True)
-    problem = Problem(PolynomialKernel(2), X[:200], y[:200], 200, n_vectors=10)
-
-    def forgetful(run: Any) -> None:
-        run.shards.fresh = set()
-        run.trainer.events.add(np.zeros(1, dtype=int), np.zeros(1, dtype=int), np.zeros(1), np.ones(1))
-
-    with pytest.raises(RuntimeError, match="this shard has 0 events, and should have 1"):
-        train(problem, np.zeros(200, dtype=int), tweak=forgetful)
-
-
 def test_rows_that_have_changed_are_refused():
     rows = np.arange(12.0).reshape(4, 3)
     numbers = Numbers(LinearKernel(), describe(rows), 1, 0.0, 64, rows[:0])

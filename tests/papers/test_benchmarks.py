@@ -1,7 +1,3 @@
-import argparse
-import json
-import re
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -56,17 +52,6 @@ def test_a_different_record_is_noticed(counts, monkeypatch):
     assert [row["same"] for row in rows] == ["yes" if way.block_size != 64 else "NO" for way in exact.WAYS]
 
 
-def test_digests_are_kept_for_every_degree():
-    from benchmarks import exact
-
-    kept = json.loads(exact.DIGESTS.read_text(encoding="utf-8"))
-    assert sorted(kept["digests"]) == ["1", "2", "3", "4", "5", "6"]
-    for degree, entry in kept["digests"].items():
-        assert re.fullmatch("[0-9a-f]{64}", entry["sha256"])
-        assert entry["epochs"] == exact.EPOCHS[int(degree)]
-    assert {"numpy", "numba"} <= set(kept["made with"])
-
-
 def test_floor_and_pairs(counts):
     from benchmarks import _common
 
@@ -77,50 +62,3 @@ def test_floor_and_pairs(counts):
     presented = np.argsort(np.random.RandomState(0).permutation(150))  # when each row comes, from 0 on
     after = sum(np.count_nonzero(presented > presented[i]) for i in model.support_)
     assert _common.pairs_of_one_epoch(record) == after
-
-
-def test_results_are_kept_and_tell_no_folder(tmp_path, capsys, monkeypatch):
-    from benchmarks import _common
-
-    monkeypatch.setattr(sys, "argv", ["speed", "--data", "/somebody's/folder", "--json"])
-    args = argparse.Namespace(data="/somebody's/folder", threads=1, json=str(tmp_path / "new" / "speed.json"))
-    results = _common.Results("speed", args)
-    results.table("A table", [{"name": "a", "seconds": 1.0, "support": 1234}, {"name": "b", "ratio": 2.0}])
-    results.close()
-    assert "a        1.00    1,234" in capsys.readouterr().out
-    kept = json.loads((tmp_path / "new" / "speed.json").read_text(encoding="utf-8"))
-    assert kept["command"] == 'python -m benchmarks.speed --data "$VOTRON_DATA" --json'
-    assert kept["tables"]["A table"][1] == {"name": "b", "ratio": 2.0}
-
-
-def test_exponent_of_a_power_law():
-    from benchmarks import scaling
-
-    assert scaling.exponent([10, 20, 40], [3 * n**1.5 for n in (10, 20, 40)]) == pytest.approx(1.5)
-
-
-def test_wekas_output_is_read():
-    from benchmarks import _weka
-
-    text = """
-    VotedPerceptron: Number of perceptrons=124
-    Time taken to build model: 0.31 seconds
-    === Error on training data ===
-    Incorrectly Classified Instances        27                1.35   %
-    === Error on test data ===
-    Incorrectly Classified Instances        59                2.9633 %
-    """
-    assert _weka.parse(text) == {"error %": 2.9633, "train s": 0.31, "vectors": 124}
-
-
-def test_verdicts_pick_the_fastest_that_is_good_enough():
-    from benchmarks import peers
-
-    ours = [
-        {"model": "ours: a", "features": "unit", "error %": 2.0, "average %": 1.4, "last %": 3.0, "train s": 2.0},
-        {"model": "ours: b", "features": "unit", "error %": 1.6, "average %": 1.6, "last %": 1.6, "train s": 1.0},
-        {"model": "ours: c", "features": "raw", "error %": 1.5, "average %": 1.6, "last %": 1.6, "train s": 0.5},
-    ]
-    same, any_features = peers.verdicts(ours, [{"model": "SVC", "features": "unit", "error %": 1.5, "train s": 10.0}])
-    assert (same["fastest"], same["times faster"]) == ("unit, a, average", 5.0)
-    assert (any_features["fastest"], any_features["times faster"]) == ("raw, c, vote", 20.0)

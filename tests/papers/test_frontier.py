@@ -20,7 +20,7 @@ from votron.data import load_image_set
 from votron.papers import frontier
 from votron.papers.figures import PUBLISHED, unbeaten
 from votron.papers.figures import frontier as draw
-from votron.papers.frontier import Point, Setting, explore, frontier_table, measure
+from votron.papers.frontier import Point, Setting, explore, measure
 from votron.papers.images import deskew, shift, thicken
 from votron.papers.runs import Store
 
@@ -216,14 +216,6 @@ def made_up(n):
         found = {"SVC": error} if learner == "SVC" else {"vote": error, "average": error + 0.1, "last": error + 0.5}
         setting = Setting(learner, str(rng.choice(FEATURES)), copies=copies)
         yield Point(setting, found, int(rng.integers(100, 9000)), 9000, rng.uniform(0.1, 90), 0.1)
-
-
-def test_the_table_is_sorted_by_error():
-    table = frontier_table(made_up(13), mnist=False)
-    shown = [row.cells[0].value for row in table.rows]
-    assert shown == sorted(shown)
-    assert len(shown) == 13
-    assert {row.cells[1] is None for row in table.rows if row.name.startswith("SVC")} == {True}
 
 
 @pytest.mark.parametrize("mnist", [True, False])

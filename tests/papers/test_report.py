@@ -110,13 +110,6 @@ def test_every_number_that_does_not_agree_is_listed(made, page):
     assert marked == len(off)
 
 
-def test_claims_have_a_verdict_and_evidence(made, page):
-    rows = Page(page).rows
-    for claim in made.claims:
-        mark = {"yes": "✓ yes", "no": "✗ no", "open": "? open"}[claim.verdict]
-        assert [mark, claim.text + claim.source, claim.evidence] in rows
-
-
 def test_colours_of_figures_have_counterparts_in_the_dark(page):
     """Each colour that a figure asks for has a value for the dark."""
     dark = page[page.index("prefers-color-scheme: dark") : page.index("</style>")]
@@ -161,12 +154,13 @@ def test_without_matplotlib_the_report_says_so(made, tmp_path, monkeypatch):
 
 
 def test_a_new_report_replaces_an_old_one(made, tmp_path):
+    small = replace(made, results=replace(made.results, runs={4: made.results.runs[4]}))
     (tmp_path / "frontier.svg").write_text("of an earlier command")
-    files = report.write(made, tmp_path)
+    files = report.write(small, tmp_path)
     assert {file.name for file in files} == {path.name for path in tmp_path.iterdir()}
-    assert imread(tmp_path / "figure2.png").shape[1] > 1500
+    assert imread(tmp_path / "figure2.png").shape[1] > 500
     before = {file: file.read_bytes() for file in files}
-    report.write(made, tmp_path)
+    report.write(small, tmp_path)
     assert {file: file.read_bytes() for file in files} == before
 
 
@@ -188,14 +182,6 @@ def test_figure_2_shows_the_means_of_the_runs(made):
             assert (low, high) == pytest.approx((np.min(errors), np.max(errors)))
             least, most = axes.get_ylim()
             assert least <= low <= high <= most
-
-
-def test_an_error_of_nothing_has_no_logarithm(made):
-    run = made.results.runs[4][0]
-    perfect = replace(run, wrong=np.minimum(run.wrong, np.arange(12, dtype=np.int32)[::-1]))
-    axes = figure2(Results(made.results.data, {4: [perfect]}), [4]).axes[0]
-    assert axes.get_yscale() == "linear"
-    assert axes.lines[-1].get_ydata()[-1] == 0
 
 
 def test_learning_curves_show_counts(made):
@@ -230,12 +216,3 @@ def test_two_classes_share_the_votes_of_one_vector(digits):
     found = disagreements(Results(data, {2: [perform(RunKey(data.digest, 2, 0, 1.0), data)]}))
     assert len(found) > 0
     assert all(sum(case.shares.values()) == pytest.approx(1) for case in found)
-
-
-def test_rules_that_agree_everywhere(made):
-    run = made.results.runs[4][0]
-    same = replace(run, predicted=np.tile(run.predicted[0], (len(RULES), 1)))
-    results = Results(made.results.data, {4: [same]})
-    text = html(replace(made, results=results, tables=[], claims=[]))
-    assert f"disagree on 0 of {run.n_test} test images." in text
-    assert "<img" not in text

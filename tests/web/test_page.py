@@ -357,14 +357,6 @@ def test_nothing_keeps_people_out(browser, address, scheme, size):
             assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_the_policy_is_kept_and_nothing_else_is_asked_for(browser, address):
-    with Visit(browser, address, "#digit") as (page, _):
-        page.wait_for_selector("#digit-stage:not([hidden])")
-        asked = page.evaluate("performance.getEntriesByType('resource').map((entry) => entry.name)")
-        assert asked
-        assert all(name.startswith(f"{address}/") for name in asked)
-
-
 def test_one_file_replays_games_and_a_run(browser, workshop, tmp_path):
     path = tmp_path / "lecture.html"
     assert write_lecture(str(path), workshop["moons"]) == path.stat().st_size < 5_000_000

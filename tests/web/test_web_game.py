@@ -233,10 +233,3 @@ def test_a_place_is_predicted_before_its_label_is_named(client):
     for path in ("/auto", "/par"):
         answer = client.post(where + path, json={}) if path == "/auto" else client.get(where + path)
         assert answer.status_code == 409
-
-
-def test_games_do_not_meet(client):
-    ids = [client.post("/games", json={}).json()["id"] for _ in range(5)]
-    for name in ids[::2]:
-        client.post(f"/games/{name}/examples", json={"x": [0.5, 0.6]})
-    assert [client.get(f"/games/{name}").json()["standing"]["t"] for name in ids] == [1, 0, 1, 0, 1]

@@ -16,10 +16,6 @@ if TYPE_CHECKING:
 
 PACKAGES = ("votron", "numpy", "numba")
 """Packages that must have the same version everywhere for records to be equal."""
-LOST_AGAIN = (
-    "Workers of the Dask cluster were lost time and again: give them more memory, or make the chunks of X smaller, "
-    "and train again."
-)
 
 
 def current_client() -> distributed.Client:
@@ -67,20 +63,14 @@ def connection(client: Client) -> Iterator[None]:
         yield
     except VotronError:
         raise
-    except KilledWorker as error:
-        raise VotronError(LOST_AGAIN) from error
     except Exception as error:
-        if client.status != "running" or isinstance(error, CommClosedError):
-            raise VotronError(
-                "The Dask client was closed or has lost its scheduler, and training has ended: connect to a cluster, "
-                "and train again."
-            ) from error
-        if isinstance(error, CancelledError):
-            raise VotronError(
-                "A worker was lost with data that Dask cannot compute again, such as scattered data: read them from "
-                "files or make them by a function, and train again."
-            ) from error
-        raise
+        lost = isinstance(error, CancelledError | CommClosedError | KilledWorker)
+        if not lost and client.status == "running":
+            raise
+        raise VotronError(
+            "Training has ended, since Dask lost its client, its scheduler, too many workers, or data that it cannot "
+            f"compute again, such as scattered data ({type(error).__name__})."
+        ) from error
 
 
 def results_of(client: Client, futures: Sequence[Any]) -> list[Any]:

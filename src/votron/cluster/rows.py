@@ -10,10 +10,10 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -41,7 +41,6 @@ ROWS_IN_A_PAGE = 1024
 """Rows of a page that a worker has, on average: enough for a product to be worth its call."""
 _SEGMENTS = 4
 """Into how many parts the rows of a worker are divided at least, so that some of them can go to another."""
-_MOST_IN_A_SEGMENT = 1 << 17
 
 
 class SpreadRows:
@@ -60,20 +59,20 @@ class SpreadRows:
             )
         self._given = [delayed(check)(part, owner) for part in np.ravel(X.to_delayed()).tolist()]
         self._futures: dict[int, Future] = {}
-        self.kept: Index | None = None
         self.account: ClusterTimings | None = None
         self.facts: list[ChunkFacts] = self._each(facts_of)
         self.lengths = [len(facts.squares) for facts in self.facts]
         self._starts = np.concatenate([[0], np.cumsum(self.lengths)]).astype(np.int64)
         self.shape = (int(self._starts[-1]), int(X.shape[1]))
+        self.kept = np.arange(self.shape[0])
 
     def __getitem__(self, kept: Index) -> SpreadRows:
         """Return some of the rows, in their order."""
         found = copy.copy(self)
         found.__dict__.pop("witnesses", None)
-        found.kept = self._given_numbers(kept)
+        found.kept = self.kept[kept]
         found.shape = (len(kept), self.shape[1])
-        found.facts = found._each(facts_of, found._kept_of_chunks)
+        found.facts = found._each(facts_of, found._by_chunk(found.kept))
         return found
 
     # -- chunks -----------------------------------------------------------------------------------------------------
@@ -94,22 +93,14 @@ class SpreadRows:
         each = zip(self.futures(range(len(self._given))), *arguments, strict=True)
         return results_of(self.client, [self.client.submit(function, *both, pure=False) for both in each])
 
-    def _given_numbers(self, numbers: Index) -> Index:
-        return numbers if self.kept is None else self.kept[numbers]
-
     def _by_chunk(self, given: Index) -> list[Index]:
         """Divide ascending numbers of given rows by chunks, and return those in each."""
         parts = np.split(given, np.searchsorted(given, self._starts[1:-1]))
         return [part - start for part, start in zip(parts, self._starts, strict=False)]
 
-    @property
-    def _kept_of_chunks(self) -> Sequence[Index | None]:
-        """For each chunk the rows that are kept, None: all."""
-        return [None] * len(self.lengths) if self.kept is None else self._by_chunk(self.kept)
-
     def brought(self, some: Index) -> Rows:
         """Return a few rows, here, in the order of their numbers given."""
-        given = self._given_numbers(some)
+        given = self.kept[some]
         by_number = np.argsort(given, kind="stable")
         rows = stacked(self._each(kept_of, self._by_chunk(given[by_number])))
         return rows[np.argsort(by_number, kind="stable")]
@@ -146,7 +137,7 @@ class SpreadRows:
         sparse, d = sp.issparse(self.witnesses), self.shape[1]
         step = rows_in_bytes(np.empty(0) if sparse else np.empty((0, d)))
         edges = np.cumsum([0, *(facts.n_stored // (1 if sparse else max(1, d)) for facts in self.facts)]).tolist()
-        kept, futures, found = self._kept_of_chunks, self.futures(range(len(self.lengths))), []
+        kept, futures, found = self._by_chunk(self.kept), self.futures(range(len(self.lengths))), []
         for start in range(0, edges[-1], step):
             stop, cuts = min(start + step, edges[-1]), []
             for k, (first, end) in enumerate(pairwise(edges)):
@@ -162,7 +153,7 @@ class SpreadRows:
         products = kernel.products(self.traits(kernel) if traits is None else traits)
         if products.dtype is not np.float32:
             return np.concatenate([facts.squares for facts in self.facts])
-        return np.concatenate(self._each(squares_of, self._kept_of_chunks, [products] * len(self.lengths)))
+        return np.concatenate(self._each(squares_of, self._by_chunk(self.kept), [products] * len(self.lengths)))
 
     # -- training ---------------------------------------------------------------------------------------------------
 
@@ -211,11 +202,11 @@ class SpreadRows:
     def _segments(self, order: Index) -> list[Segment]:
         """Divide the chunks, so that every worker can have its share, and give a part of it away."""
         places = np.full(self._starts[-1], -1, dtype=np.int64)
-        places[self._given_numbers(order)] = np.arange(len(order))
+        places[self.kept[order]] = np.arange(len(order))
         wanted, found = math.ceil(_SEGMENTS * max(1, len(self.client.nthreads())) / len(self.lengths)), []
         for k, length in enumerate(self.lengths):
-            n = min(length, max(wanted, math.ceil(length / _MOST_IN_A_SEGMENT)))
-            for low, high in pairwise([length * i // n for i in range(n + 1)] if n else []):
+            n = max(1, min(length, wanted))
+            for low, high in pairwise(length * i // n for i in range(n + 1)):
                 found.append(Segment(k, low, high, places[self._starts[k] + low : self._starts[k] + high]))
         return found
 
@@ -237,7 +228,7 @@ class SpreadRows:
 
         A task makes new vectors, and leaves those that it got as they are, so that it can be done again.
         """
-        given, submit = self._given_numbers(order), self.client.submit
+        given, submit = self.kept[order], self.client.submit
         chunk = np.searchsorted(self._starts, given, "right") - 1
         by_chunk = np.argsort(chunk, kind="stable")
         parts = np.split(by_chunk, np.searchsorted(chunk[by_chunk], np.arange(1, len(self.lengths))))
@@ -267,22 +258,19 @@ class SpreadRows:
 # -- of a chunk, where it is ----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class ChunkFacts:
-    """Facts about a chunk's rows, or about those that are kept of them."""
+class ChunkFacts(NamedTuple):
+    """Facts about the rows of a chunk: how many values, x·x of each, and a few that stand for all."""
 
     n_stored: int
-    """Values, the zeros of sparse rows left out."""
     n_nonzero: int
     n_bytes: int
     squares: Floats
-    """x·x of each row, in float64."""
     witnesses: Rows
 
 
 def kept_of(rows: Rows, kept: Index | None) -> Rows:
-    """Return the rows of a chunk that are kept, None: all."""
-    return rows if kept is None else rows[kept]
+    """Return the rows of a chunk that are kept; of all of them no copy."""
+    return rows if kept is None or np.array_equal(kept, np.arange(rows.shape[0])) else rows[kept]
 
 
 def facts_of(rows: Rows, kept: Index | None = None) -> ChunkFacts:

@@ -10,11 +10,9 @@ anywhere. Nothing here knows of Dask.
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -32,8 +30,6 @@ EVENTS_WORTH_A_VISIT = 1024
 """Events that a page must lack to be brought up to date long before its turn: rows have to be fetched from memory."""
 PAGES_AT_ONCE = 2
 """Pages that are brought up to date before their turn however few events they lack."""
-PAGES_AT_HAND = 4
-"""Pages that stay packed where there is no memory for all."""
 
 
 @dataclass(frozen=True)
@@ -67,16 +63,17 @@ class NewEvents(NamedTuple):
 
 
 class Look(NamedTuple):
-    """An interval to look at next: its places, from ``start`` to ``stop`` - 1 at most, and which rows to return."""
+    """An interval to look at next, from ``start`` to ``stop`` - 1 at most; ``end`` is that of the pass, or of the run.
+
+    A shard ends it after ``most`` candidates. These are the rows with a margin below ``nearby``, as a multiple of the
+    distance that scores may move.
+    """
 
     start: int
     stop: int
     end: int
-    """The end of the pass, or of the run."""
-    most: int = 512
-    """Candidates after which a shard ends the interval."""
-    nearby: float = math.inf
-    """The margin below which a row is a candidate, as a multiple of the distance that scores may move."""
+    most: int
+    nearby: float
 
 
 class Step(NamedTuple):
@@ -95,28 +92,27 @@ class Step(NamedTuple):
 
 
 class Candidates(NamedTuple):
-    """Rows of an interval that are wrong or may become so: all that the walk must know of them."""
+    """Rows of an interval, which for this shard ends at ``stop``, that are wrong or may become so.
+
+    Of each its place, its scores as a column, and its number as a support, -1 if it is none; and the rows of these.
+    """
 
     stop: int
-    """The end of the interval for this shard."""
     places: Index
     scores: Floats
-    """One column a row."""
     slots: Index
-    """Their numbers as supports, -1 for those that are none."""
     rows: Rows
-    """Those that are none yet."""
 
 
-@dataclass(frozen=True)
-class Reply:
-    """The answer of a shard to a step."""
+class Reply(NamedTuple):
+    """The answer of a shard: the first place whose row was wrong without an event, or else candidates.
+
+    Its facts are the seconds of products, and the pairs that were multiplied, since it began.
+    """
 
     wrong_at: int | None
-    """The first place whose row was wrong without an event; then there are no candidates."""
     candidates: Candidates | None
-    facts: dict[str, float] = field(default_factory=dict)
-    """Seconds by kind of work, and the number of products, since the shard began."""
+    facts: dict[str, float]
 
 
 class Part(NamedTuple):
@@ -185,11 +181,10 @@ class Shard:
             self.events.take_weights()
         self.n_confirmed = 0
         self._share_out(memory)
-        self.facts = dict.fromkeys(("products", "working", "preparing", "waiting", "pairs"), 0.0)
+        self.facts = {"seconds": 0.0, "pairs": 0.0}
         self._before: dict[int, tuple[Floats, int]] = {}  # pages without the events that may be taken back
         self._asked: set[int] = set()  # pages of the interval of which all rows are candidates
         self._next: list[int] = []  # pages of the pass after the interval
-        self._idle_since = time.perf_counter()
 
     def _page(self, i: int) -> slice:
         return slice(int(self._edges[i]), int(self._edges[i + 1]))
@@ -205,17 +200,13 @@ class Shard:
         self.blocks: dict[int, KernelBlock] = {}
 
     def _block(self, i: int) -> KernelBlock:
-        """Return page i, ready to be multiplied; the last few stay so, or all."""
-        block = self.blocks.pop(i, None)
-        if block is None:
-            page = self._page(i)
-            rows = np.arange(page.start, page.stop)
-            block = KernelBlock(self.kernel, self.products, self.rows, rows, self.own[i], self.cache, i)
-        self.blocks[i] = block
-        if not self.keeps_blocks:
-            while len(self.blocks) > PAGES_AT_HAND:
-                del self.blocks[next(iter(self.blocks))]
-        return block
+        """Return page i, ready to be multiplied; where there is memory for all pages, they stay so."""
+        if i not in self.blocks:
+            if not self.keeps_blocks:
+                self.blocks.clear()
+            rows = np.arange(self._edges[i], self._edges[i + 1])
+            self.blocks[i] = KernelBlock(self.kernel, self.products, self.rows, rows, self.own[i], self.cache, i)
+        return self.blocks[i]
 
     # -- messages ---------------------------------------------------------------------------------------------------
 
@@ -228,7 +219,7 @@ class Shard:
     def step(self, step: Step) -> Reply:
         """Take events, check them against the rows of their interval, and return the candidates of the next one."""
         wrong_at, candidates = None, None
-        with self._timed("working"), team(self.n_threads) as threads:
+        with team(self.n_threads) as threads:
             self._confirm(step.n_confirmed, step.n_support)
             if step.events is not None:
                 self._add(step.events)
@@ -243,7 +234,7 @@ class Shard:
 
         The next few, and of the others those that lack many events: few are added as fast with those that follow.
         """
-        with self._timed("preparing"), team(self.n_threads) as threads:
+        with team(self.n_threads) as threads:
             for k, i in enumerate(self._next):
                 worth = 1 if k < PAGES_AT_ONCE else EVENTS_WORTH_A_VISIT
                 while (lacking := self.n_confirmed - int(self.seen[i])) >= worth:
@@ -251,20 +242,8 @@ class Shard:
                         return
                     self._catch_up(i, int(self.seen[i]) + min(lacking, EVENTS_WORTH_A_VISIT), threads)
 
-    @contextmanager
-    def _timed(self, what: str) -> Iterator[None]:
-        begun = time.perf_counter()
-        self.facts["waiting"] += begun - self._idle_since
-        try:
-            yield
-        finally:
-            self._idle_since = time.perf_counter()
-            self.facts[what] += self._idle_since - begun
-
     def _confirm(self, n_confirmed: int, n_support: int) -> None:
         """Take back events beyond the first ``n_confirmed``; all others stand."""
-        if self.events.n < n_confirmed:
-            raise RuntimeError(f"this shard has {self.events.n} events, and should have {n_confirmed}")
         if self.events.n > n_confirmed:
             self.events.truncate(n_confirmed, n_support)
             for i, (F, seen) in self._before.items():
@@ -311,7 +290,7 @@ class Shard:
         slots = self.events.slot.values[int(self.seen[i]) : last]
         self.cache.held[i] = max(int(self.cache.held[i]), int(self.cache.place(slots).max(initial=-1)) + 1)
         self.seen[i] = last
-        self.facts["products"] += time.perf_counter() - begun
+        self.facts["seconds"] += time.perf_counter() - begun
         self.facts["pairs"] += len(slots) * block.width
 
     def _set_aside(self, i: int, threads: Team) -> None:
@@ -387,8 +366,6 @@ class Shard:
 
     def _near(self, i: int, low: int, high: int, look: Look) -> Index:
         """Return the rows of page i that are wrong, or as near to it as a look asks for."""
-        if look.nearby == math.inf:
-            return np.arange(low, high)
         margin = np.empty(high - low)
         _loops.smallest_margins(self.F[i], self.codes[i], self.threshold[i], low, high, margin)
         # vectors move with the root of the mistakes that come before a row, and its score with its length

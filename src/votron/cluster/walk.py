@@ -13,18 +13,16 @@ next message comes, shards bring later rows up to date.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from votron._loops import dual as _loops
 from votron._util.progress import Watcher
-from votron._util.resources import Team, n_bytes, team
+from votron._util.resources import Team, team
 from votron._util.types import Array, Floats, Index, Rows
 from votron.blocks import WORTH_A_THREAD, DotCache, KernelBlock, scratch
 from votron.cluster.shard import Look, NewEvents, Numbers, Reply, Step, stacked
@@ -45,13 +43,12 @@ _STRIDE = 1 << 16
 
 
 class Shards(Protocol):
-    """All shards together, wherever they are."""
+    """All shards together, wherever they are; ``log`` has all events that stand, for a shard that is made anew."""
 
-    def step(self, step: Step, log: Callable[[], NewEvents]) -> list[Reply]:
-        """Send a step to all; ``log`` has all events that stand, for a shard that is made anew."""
+    def step(self, step: Step, log: Callable[[], NewEvents]) -> list[Reply]: ...
 
     def settle(self) -> None:
-        """Take in or share out what has changed, between steps."""
+        """Share the rows out among workers that have come."""
 
 
 class Presented(NamedTuple):
@@ -65,19 +62,11 @@ class Presented(NamedTuple):
 
 @dataclass
 class ClusterTimings:
-    """Time and bytes spent: by the walk, the messages, and each shard."""
+    """What a run took: messages, and of each shard its worker, the seconds of products and the pairs multiplied."""
 
     round_trips: int = 0
-    walk_seconds: float = 0.0
-    step_seconds: float = 0.0
-    """From sending messages to the last answer, the work of the shards included."""
-    bytes_sent: int = 0
-    """To each shard."""
-    bytes_received: int = 0
-    shards: list[dict[str, float]] = field(default_factory=list)
-    """Of each the seconds of products, of all work and of waiting, and the pairs that it multiplied."""
     workers: list[str] = field(default_factory=list)
-    """The addresses of the shards."""
+    shards: list[dict[str, float]] = field(default_factory=list)
     lost: int = 0
     """Workers that were lost on the way."""
     moved: int = 0
@@ -146,10 +135,8 @@ class ClusterRun:
         old = numbers.none if trainer.support_rows is None else trainer.support_rows
         self.n_old, self.support = int(old.shape[0]), RowStore(old)
         largest = max(self.products.squares(old).max(initial=0.0), presented.squares.max(initial=0.0))
-        bound, heaviest = (
-            finite_bound(self.kernel, float(largest)),
-            np.abs(trainer.events.coefficients).max(initial=1.0),
-        )
+        bound = finite_bound(self.kernel, float(largest))
+        heaviest = np.abs(trainer.events.coefficients).max(initial=1.0)
         if presented.weights is not None:
             trainer.events.take_weights()
             heaviest = max(heaviest, presented.weights.max(initial=1.0))
@@ -170,9 +157,7 @@ class ClusterRun:
         replies = self._step(None, 0, 0, self._look(0, n_steps))
         while True:
             pool = Pool.of(replies, self.support)
-            begun = time.perf_counter()
             found = self._walked(pool)
-            self.account.walk_seconds += time.perf_counter() - begun
             left = n_steps - (trainer.time - first) - (pool.stop - start)
             replies = self._step(found, start, pool.stop, self._look(pool.stop % n, left))
             wrong = min((reply.wrong_at for reply in replies if reply.wrong_at is not None), default=None)
@@ -204,14 +189,11 @@ class ClusterRun:
         return Look(start, min(start + self.size, end), end, most, nearby) if left else None
 
     def _step(self, found: Found | None, start: int, stop: int, look: Look | None) -> list[Reply]:
-        """Send a step to all shards, and write down what it cost."""
-        events, account, begun = None if found is None else found.events, self.account, time.perf_counter()
+        """Send a step to all shards."""
+        events = None if found is None else found.events
         replies = self.shards.step(Step(self.trainer.n_events, self.support.n, events, start, stop, look), self._log)
         self._n_shards = len(replies)
-        account.round_trips += 1
-        account.step_seconds += time.perf_counter() - begun
-        account.bytes_sent += _size_of(events)
-        account.bytes_received += sum(_size_of(reply.candidates) for reply in replies)
+        self.account.round_trips += 1
         return replies
 
     def _log(self) -> NewEvents:
@@ -329,8 +311,3 @@ class _Values:
         """Return room for the values of n candidates, in memory that other intervals have used."""
         room = scratch("candidates", -(-n * self.width // _STRIDE), _STRIDE, np.float64)
         return room.reshape(-1)[: n * self.width].reshape(n, self.width)
-
-
-def _size_of(message: tuple[object, ...] | None) -> int:
-    """Return the bytes of the arrays in a message."""
-    return sum(n_bytes(part) for part in message or () if isinstance(part, np.ndarray) or sp.issparse(part))

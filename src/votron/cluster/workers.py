@@ -17,7 +17,7 @@ import numpy as np
 
 from votron._util.resources import n_bytes, parse_memory_limit
 from votron._util.types import Array, Floats, Index, Rows
-from votron.cluster.client import LOST_AGAIN, odd_versions
+from votron.cluster.client import odd_versions
 from votron.cluster.shard import NewEvents, Numbers, Part, Reply, Shard, Step
 from votron.cluster.walk import Presented
 from votron.errors import VotronError
@@ -125,7 +125,10 @@ class WorkerShards:
             replies |= self._ask([shard for shard in self.placed if shard not in replies], "step", step)
             if not self._unplaced:
                 return [replies[shard] for shard in self.placed]
-        raise VotronError(LOST_AGAIN)
+        raise VotronError(
+            "Workers of the Dask cluster were lost time and again: give them more memory, or make the chunks of X "
+            "smaller, and train again."
+        )
 
     def settle(self) -> None:
         """Take rows from crowded workers for those that have none."""
@@ -183,7 +186,11 @@ class WorkerShards:
     def _make_shards(self) -> list[_Placed]:
         """Make shards of the rows that have none, where the fewest rows are."""
         while not (workers := self._workers()):
-            self._wait_for_workers()
+            try:
+                self.client.wait_for_workers(len(self.client.nthreads()) + 1, timeout=WAIT_FOR_WORKERS)
+            except TimeoutError:
+                message = f"The Dask cluster has had no worker for {WAIT_FOR_WORKERS}: start some, and train again."
+                raise VotronError(message) from None
         made = []
         for address, held in self._shares(workers).items():
             where = {"workers": [address], "allow_other_workers": True, "pure": False}
@@ -203,14 +210,6 @@ class WorkerShards:
                 self._unplaced = self._unplaced + segments
         self.rows.release()
         return found
-
-    def _wait_for_workers(self) -> None:
-        try:
-            self.client.wait_for_workers(len(self.client.nthreads()) + 1, timeout=WAIT_FOR_WORKERS)
-        except TimeoutError:
-            raise VotronError(
-                f"The Dask cluster has had no worker for {WAIT_FOR_WORKERS}: start some, and train again."
-            ) from None
 
     def _shares(self, workers: list[str]) -> dict[str, list[tuple[Segment, Any]]]:
         """Return which segments go where, with their chunks: each to a worker that has it, if that lacks rows."""

@@ -31,7 +31,7 @@ _NO_VARIANCE, _NO_DIFFERENCE = 1e-24, 1e-12
 
 
 def corrected_p(difference: ArrayLike, test_share: float, step: float = 0.0) -> float:
-    """Return the p-value of the corrected resampled t-test, that the mean difference of two learners is 0.
+    """Return the two-sided p-value of the corrected resampled t-test, that the mean difference of two learners is 0.
 
     Parameters
     ----------
@@ -42,11 +42,6 @@ def corrected_p(difference: ArrayLike, test_share: float, step: float = 0.0) -> 
     step : float, default=0.0
         What one row changes in a score, of scores that count rows: their variance is taken to be step²/12 at least, as
         that of rounding is, since a few folds of few rows may well be alike by chance.
-
-    Returns
-    -------
-    float
-        The two-sided p-value; 1 where all differences are 0. Without a step it is 0 where all are the same and not 0.
 
     Examples
     --------
@@ -147,14 +142,12 @@ def differences(
     ----------
     scores : mapping of arrays of shape (n_folds,)
         The scores of each learner, on the same folds in the same order.
-    test_share : float
-        Test rows over training rows of a fold.
+    test_share, step : float
+        As in `corrected_p`.
     confidence : float, default=0.95
         The chance that no difference is found among learners that are equally good.
     baseline : optional
         One of the names, if who is better than it is a question of its own: its pairs are a family by themselves.
-    step : float, default=0.0
-        What one row changes in a score; see `corrected_p`.
 
     Examples
     --------

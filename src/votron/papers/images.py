@@ -31,21 +31,13 @@ EIGHT = ((-1, -1), (-1, 0), (-1, 1), (0, -1), (0, 1), (1, -1), (1, 0), (1, 1))
 def deskew(X: Array, *, spread: float = 0.0, offset: float = 0.0, seed: int = 0) -> Array:
     """Shear images until they stand upright, and move their centres of mass to the centre.
 
-    A pixel's value is its mass. The slant is how far the mass moves to the right from one line to the next, by least
-    squares; pixels are interpolated linearly. With ``spread`` or ``offset`` the images are left a little askew, for
-    virtual examples, in the same step, since interpolating twice would blur them.
+    A pixel's value is its mass; images without mass stay as they are. The slant is how far the mass moves to the right
+    from one line to the next, by least squares; pixels are interpolated linearly.
 
-    Parameters
-    ----------
-    X : array of shape (n_images, n_pixels)
-        Square images; values below 0 have no mass, and images without mass stay as they are.
-    spread : float, default=0.0
-        Standard deviation of the four numbers of A, where the upright image is read through the matrix I + A: 0.08 is
-        about five degrees, or eight percent.
-    offset : float, default=0.0
-        Standard deviation of the move down and right, in pixels.
-    seed : int, default=0
-        The random numbers of an image depend on the seed and the image alone.
+    For virtual examples the images can be left a little askew, in the same step, since interpolating twice would blur
+    them: the upright image is read through a matrix I + A, whose four numbers A have the standard deviation ``spread``
+    (0.08 is about five degrees, or eight percent), and moved by ``offset`` pixels or so. The random numbers of an image
+    depend on ``seed`` and the image alone.
 
     Examples
     --------

@@ -37,19 +37,7 @@ SHOWN_RULES = tuple(reversed(LINES))
 
 
 def write(made: Reproduction, out: Path) -> list[Path]:
-    """Write page, tables and figures into a folder, and remove what an earlier report left.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from votron.data import load_image_set
-    >>> from votron.papers import Settings, report, reproduce
-    >>> what = Settings(what=("table1", "figure2"), degrees=(2,), permutations=1, epochs=0.5)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     made = reproduce.reproduce(what, load_image_set("digits"), Path(folder), quiet=True)
-    ...     print(*(path.name for path in report.write(made, Path(folder))))
-    table1.csv table1.md results.json report.html figure2.svg figure2.png learning-curves.svg learning-curves.png
-    """
+    """Write page, tables and figures into a folder, and remove what an earlier report left."""
     written = [*write_tables(made, out), out / "report.html"]
     write_text(written[-1], html(made), make_folders=True)
     if can_draw():

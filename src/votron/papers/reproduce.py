@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import platform
 import time
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -88,8 +87,7 @@ def reproduce(
     start, store = time.perf_counter(), Store(folder)
     runs = _runs(settings, data, store, client, quiet)
     results = Results(data, runs, machines(data, store, quiet=quiet) if settings.needs_machines else [])
-    tables, notes = list(_tables(settings, results)), list(_notes(settings, results))
-    frontier = []
+    tables, notes, frontier = _tables(settings, results), _notes(settings, results), []
     if "frontier" in settings.what:
         try:
             frontier = explore(data, store, quiet=quiet)
@@ -122,26 +120,24 @@ def _runs(settings: Settings, data: ImageSet, store: Store, client: Client, quie
     return {degree: [found[key] for key in some] for degree, some in keys.items()}
 
 
-def _tables(settings: Settings, results: Results) -> Iterator[Table]:
-    has_labels = LABEL_DEGREE in results.runs
-    if "table1" in settings.what:
-        yield table1(results)
-    if "table2" in settings.what and has_labels:
-        yield table2(results)
-    if "table3" in settings.what:
-        yield table3(results)
-    if "sparsity" in settings.what and has_labels:
-        yield sparsity(results)
+def _tables(settings: Settings, results: Results) -> list[Table]:
+    make = {"table1": table1, "table2": table2, "table3": table3, "sparsity": sparsity}
+    of_labels = LABEL_DEGREE in results.runs
+    return [
+        make[name](results) for name in make if name in settings.what and (of_labels or name in ("table1", "table3"))
+    ]
 
 
-def _notes(settings: Settings, results: Results) -> Iterator[str]:
+def _notes(settings: Settings, results: Results) -> list[str]:
+    notes = []
     if settings.asks_for("table2", "sparsity") and LABEL_DEGREE not in results.runs:
-        yield f"Table 2 and sparsity are of degree {LABEL_DEGREE}: add it to --degrees."
+        notes.append(f"Table 2 and sparsity are of degree {LABEL_DEGREE}: add it to --degrees.")
     if settings.needs_machines and not results.machines:
-        yield (
+        notes.append(
             "The support vector machines are left out: on so many examples scikit-learn's SVC takes hours. "
             "Install scikit-learn-intelex for a quick one."
         )
+    return notes
 
 
 def environment() -> dict[str, str]:

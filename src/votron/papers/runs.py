@@ -32,8 +32,6 @@ BYTES_A_RUN = 1 << 30
 """Memory for a run on 60,000 images; fewer images need less."""
 SHARE_OF_MEMORY = 0.6
 """Share of the free memory for all runs together."""
-COST = {1: 1.0, 2: 2.5, 3: 1.5}
-"""Duration of a run relative to one of degree 4 or more: the longest start first."""
 RULES: dict[str, tuple[str, bool]] = {
     "Vote": ("vote", False),
     "Avg (unnorm)": ("average", False),
@@ -138,18 +136,11 @@ def perform(key: RunKey, data: ImageSet, *, n_jobs: int | None = None, memory_li
     ).fit(data.X, data.y)
     trained = time.perf_counter()
     moments = moments_of(key.epochs, model.record_.n_examples)
-    wrong, by_label, predicted, votes = _scan(model, data, moments)
-    mistakes, support, of_any = _counts(model.record_, moments)
     return RunResult(
         key=key,
         moments=moments,
-        wrong=wrong,
-        wrong_by_label=by_label,
-        mistakes=mistakes,
-        support=support,
-        support_of_any=of_any,
-        predicted=predicted,
-        votes=votes,
+        **_scan(model, data, moments),
+        **_counts(model.record_, moments),
         n_test=len(data.y_test),
         train_seconds=trained - start,
         scan_seconds=time.perf_counter() - trained,
@@ -159,9 +150,7 @@ def perform(key: RunKey, data: ImageSet, *, n_jobs: int | None = None, memory_li
     )
 
 
-def _scan(
-    model: VotedPerceptronClassifier, data: ImageSet, moments: Floats
-) -> tuple[Counts, Counts, NDArray[np.int16], NDArray[np.float32]]:
+def _scan(model: VotedPerceptronClassifier, data: ImageSet, moments: Floats) -> dict[str, Array]:
     """Return wrong labels, wrong signs of each label, and the labels and votes at the end."""
     classes, answers, n_vectors = model.classes_, data.y_test, model.record_.n_vectors
     truth = answers[:, None] == (classes[1:] if n_vectors == 1 else classes)
@@ -177,10 +166,10 @@ def _scan(
             wrong[r, t] = np.count_nonzero(classes[predicted[r]] != answers)
             by_label[r, t] = np.count_nonzero((found >= 0) != truth, axis=0)
         votes[:] = scores[RULES["Vote"]].reshape(len(answers), -1)
-    return wrong, by_label, predicted, votes
+    return {"wrong": wrong, "wrong_by_label": by_label, "predicted": predicted, "votes": votes}
 
 
-def _counts(record: MistakeRecord, moments: Floats) -> tuple[Counts, Counts, Counts]:
+def _counts(record: MistakeRecord, moments: Floats) -> dict[str, Array]:
     """Return mistakes and support of each label, and support of any label, until each moment."""
     steps = [round(t * record.n_examples) for t in moments]
 
@@ -195,7 +184,7 @@ def _counts(record: MistakeRecord, moments: Floats) -> tuple[Counts, Counts, Cou
         mistakes[:, c] = until(times)
         support[:, c] = until(times[np.unique(examples, return_index=True)[1]])
     of_any = until(record.time[np.unique(record.example, return_index=True)[1]])
-    return mistakes, support, of_any.astype(np.int32)
+    return {"mistakes": mistakes, "support": support, "support_of_any": of_any.astype(np.int32)}
 
 
 # -- many runs --------------------------------------------------------------------------------------------------------
@@ -244,7 +233,6 @@ def perform_missing(
     """Return the results of these runs; those that are not in the store are done now, and stored one by one."""
     found = {key: result for key in keys if (result := store.get(key.name, RunResult)) is not None}
     missing = [key for key in keys if key not in found]
-    missing.sort(key=lambda key: COST.get(key.degree, 1.0), reverse=True)
     if not missing:
         return found
     workers = min(len(missing), jobs or _that_fit(len(data.X)))

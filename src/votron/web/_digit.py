@@ -137,12 +137,9 @@ def sample(trained: Trained, seed: int) -> Sample:
     i = int(np.random.default_rng(seed).integers(trained.X.shape[0]))
     image = dense(trained.X[[i]]).astype(np.float64).reshape(trained.shape)
     image = image / (image.max() or 1.0)
-    if max(trained.shape) < PAD:
-        room = PAD - 4
-        image = ndimage.zoom(image, room / max(image.shape), order=0, grid_mode=True, mode="grid-constant")
+    if max(image.shape) != PAD:
+        image = ndimage.zoom(image, (PAD - 4) / max(image.shape), order=0, grid_mode=True, mode="grid-constant")
         image = _placed(np.clip(image, 0, 1), PAD, by_mass=False)
-    elif max(trained.shape) > PAD:
-        image = _placed(np.clip(_resized(image, PAD / max(image.shape)), 0, 1), PAD, by_mass=False)
     return Sample(pixels=np.round(255 * image).astype(int).ravel().tolist(), label=str(trained.y[i]))
 
 
@@ -199,12 +196,8 @@ def _reasons(trained: Trained, X: RowsLike, own: int) -> list[Reason]:
     if terms is None:
         return []
     whole = terms.amount_for - terms.amount_against or 1.0
-    return [
-        Reason(
-            example=term.index,
-            weight=float(term.amount / whole),
-            label=term.label,
-            pixels=trained.support_pixels(term.slot),
-        )
-        for term in sorted(terms.largest, key=lambda term: -abs(term.amount))
-    ]
+    found = []
+    for term in sorted(terms.largest, key=lambda term: -abs(term.amount)):
+        weight, pixels = float(term.amount / whole), trained.support_pixels(term.slot)
+        found.append(Reason(example=term.index, weight=weight, label=term.label, pixels=pixels))
+    return found

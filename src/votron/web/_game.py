@@ -9,7 +9,7 @@ import math
 import secrets
 from collections import OrderedDict
 from collections.abc import Iterable
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
@@ -125,21 +125,26 @@ class Proof(BaseModel):
     length: list[float]
 
 
-class Standing(BaseModel):
-    """The state of the game.
+class Verdict(BaseModel):
+    """What theory says of a game.
 
     ``bound`` is (R/γ)², or ((R + D)/γ)² where ``deviation`` D is above 0. ``separation`` is what the free mode found.
     """
 
+    margin: float | None
+    deviation: float = 0.0
+    bound: float | None
+    separation: Separation | None = None
+    sentence: str
+
+
+class Standing(Verdict):
+    """The state of the game."""
+
     k: int
     t: int
     radius: float
-    margin: float | None
-    deviation: float
-    bound: float | None
-    separation: Separation | None
     proof: Proof
-    sentence: str
 
 
 class GameState(BaseModel):
@@ -166,17 +171,6 @@ class Field2D(BaseModel):
 
 
 # -- the game ---------------------------------------------------------------------------------------------------------
-
-
-class _Verdict(NamedTuple):
-    """What theory says of a game: y (u·x) of each round, γ, D, the bound, a sentence, and the u that was found."""
-
-    margins: Floats
-    margin: float | None
-    deviation: float
-    bound: float | None
-    sentence: str
-    separation: Separation | None = None
 
 
 class PlaneGame:
@@ -249,38 +243,38 @@ class PlaneGame:
         """Return mistakes, bound and proof."""
         X, y = np.array([r.x for r in self.rounds]).reshape(-1, 2), np.array([float(r.y) for r in self.rounds])
         radius = self.setup.radius if self.linear else math.sqrt(max((r.radius2 for r in self.rounds), default=0.0))
-        found = self._freely(X, y, radius) if self.rules is None else self._by_rules(self.rules, y * (X @ self.rules.u))
+        if self.rules is None:
+            margins, verdict = self._freely(X, y, radius)
+        else:
+            margins = y * (X @ self.rules.u)
+            verdict = self._by_rules(self.rules, margins)
         mistakes = [r for r in self.rounds if r.mistake]
-        along = [0.0, *np.cumsum([found.margins[r.t - 1] for r in mistakes]).tolist()]
+        along = [0.0, *np.cumsum([margins[r.t - 1] for r in mistakes]).tolist()]
         proof = Proof(along=along, length=[0.0, *(math.sqrt(max(0.0, r.norm2)) for r in mistakes)])
-        said = found._asdict()
-        del said["margins"]
-        return Standing(k=len(mistakes), t=len(self.rounds), radius=radius, proof=proof, **said)
+        return Standing(k=len(mistakes), t=len(self.rounds), radius=radius, proof=proof, **dict(verdict))
 
-    def _by_rules(self, rules: PlaneRules, margins: Floats) -> _Verdict:
+    def _by_rules(self, rules: PlaneRules, margins: Floats) -> Verdict:
         if self.setup.mode == "strict":
             over = bool(self.rounds) and LongestGame(rules).over(np.array(self.learner.v))
             words = "A has lost: no example that the rules allow is a mistake." if over else ""
-            return _Verdict(margins, rules.margin, 0.0, rules.bound, words)
-        deviation = float(np.linalg.norm(np.maximum(0.0, rules.margin - margins)))
-        words = f"D = {deviation:.3g}: the length of the vector of what each example lacks of γ."
-        bound = inseparable_bound(rules.radius, deviation, rules.margin)
-        return _Verdict(margins, rules.margin, deviation, bound, words)
+            return Verdict(margin=rules.margin, bound=rules.bound, sentence=words)
+        D = float(np.linalg.norm(np.maximum(0.0, rules.margin - margins)))
+        words = f"D = {D:.3g}: the length of the vector of what each example lacks of γ."
+        bound = inseparable_bound(rules.radius, D, rules.margin)
+        return Verdict(margin=rules.margin, deviation=D, bound=bound, sentence=words)
 
-    def _freely(self, X: Floats, y: Floats, radius: float) -> _Verdict:
-        """Judge by the u of the widest separation, or where there is none by the average of B's guesses."""
+    def _freely(self, X: Floats, y: Floats, radius: float) -> tuple[Floats, Verdict]:
+        """Return y (u·x) of each round by the u of the widest separation, or else by the average of B's guesses."""
         if not len(X):
-            return _Verdict(y, None, 0.0, None, "Give an example, see what B says, and name the label.")
+            return y, Verdict(margin=None, bound=None, sentence="Give an example, see what B says, and name the label.")
         once = np.unique(np.column_stack([X, y]), axis=0, return_index=True)[1]
         found = separating_vector(self.kernel(X[once]), y[once])
         if found is not None:
             u = (found.coefficients @ X[once]).tolist() if self.linear else None
-            margins, separation = (
-                y * (self.kernel(X, X[once]) @ found.coefficients),
-                Separation(u=u, margin=found.margin),
-            )
+            separation, bound = Separation(u=u, margin=found.margin), novikoff_bound(radius, found.margin)
             words = "A u is left that agrees with every label so far."
-            return _Verdict(margins, found.margin, 0.0, novikoff_bound(radius, found.margin), words, separation)
+            verdict = Verdict(margin=found.margin, bound=bound, separation=separation, sentence=words)
+            return y * (self.kernel(X, X[once]) @ found.coefficients), verdict
         vectors = self.vectors()
         rows, c = vectors.support_rows, vectors.record.dual_coef(average=True)[0]
         length = math.sqrt(max(float(c @ self.kernel(rows) @ c), 0.0)) or 1.0
@@ -288,7 +282,7 @@ class PlaneGame:
         best = best_inseparable_bound(margins, radius)
         words = "No u is left that agrees with every label: the bound is that of Theorem 2, with u along B's average."
         margin, deviation = (best.margin, best.deviation) if math.isfinite(best.margin) else (None, 0.0)
-        return _Verdict(margins, margin, deviation, best.bound, words)
+        return margins, Verdict(margin=margin, deviation=deviation, bound=best.bound, sentence=words)
 
     def vectors(self) -> Vectors:
         """Return B's guesses for the rules of prediction."""

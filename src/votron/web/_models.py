@@ -13,7 +13,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from votron._util.frames import dense
-from votron._util.types import Array, Estimator, Floats, Index, Labels, RowsLike
+from votron._util.types import Array, Estimator, Floats, Index, Labels, Params, RowsLike
 from votron.errors import VotronError
 from votron.estimators import VotedPerceptronClassifier
 from votron.record import labels_of
@@ -45,12 +45,9 @@ class PlanePoints(BaseModel):
     extent: float
 
 
-class RunOverview(BaseModel):
+class RunOverview(RunTitle):
     """A run as a whole: its moments, each a mistake, with the survival of the vector born there; the rules' errors."""
 
-    id: str
-    title: str
-    kind: Kind
     classes: list[str]
     n_examples: int
     n_steps: int
@@ -73,21 +70,21 @@ class Alive(BaseModel):
     survival: int
 
 
-class MistakeMade(BaseModel):
-    """A mistake: of which class's vector, on which example, with which label and score."""
+class Mistake(BaseModel):
+    """A mistake: of which class's vector, on which example, with which label."""
 
     of: str
     example: int
     sign: int
+
+
+class MistakeMade(Mistake):
     score: float
 
 
-class SupportImage(BaseModel):
+class SupportImage(Mistake):
     """An example as an image: pixels from 0 to 255, in base64."""
 
-    example: int
-    sign: int
-    of: str
     pixels: str
 
 
@@ -153,9 +150,7 @@ class Trained:
             signs = np.where(y == self.model.classes_[1], 1, -1)
             points = PlanePoints(x=X.tolist(), y=signs.tolist(), extent=self.extent)
         return RunOverview(
-            id=piece.id,
-            title=piece.title,
-            kind=piece.kind,
+            **RunTitle.model_validate(piece).model_dump(),
             classes=self.classes,
             n_examples=record.n_examples,
             n_steps=record.n_steps,
@@ -178,10 +173,7 @@ class Trained:
             index=index,
             time=time,
             epoch=time / record.n_examples,
-            made=[
-                MistakeMade(of=self._name(j), score=float(record.score[j]), **self._example(j))
-                for j in range(start, end)
-            ],
+            made=[MistakeMade(score=float(record.score[j]), **self._mistake(j)) for j in range(start, end)],
             alive=self._alive(time),
             errors={name: each[index] for name, each in self.errors.items()},
             point=None if rows is None else rows[record.slot[start]].tolist(),
@@ -190,8 +182,8 @@ class Trained:
             field=None if rows is None else field_of(self.vectors, rule, None, self.extent, time),
         )
 
-    def _example(self, j: int) -> dict[str, int]:
-        return {"example": int(self.record.example[j]), "sign": int(self.record.sign[j])}
+    def _mistake(self, j: int) -> Params:
+        return {"of": self._name(j), "example": int(self.record.example[j]), "sign": int(self.record.sign[j])}
 
     def _name(self, j: int) -> str:
         """Return whose vector it was; the only vector of two classes is that of the second."""
@@ -211,7 +203,7 @@ class Trained:
         slots, at = np.unique(self.record.slot[:end][::-1], return_index=True)
         newest = np.argsort(at)[:MOST_IMAGES]
         return [
-            SupportImage(of=self._name(j), pixels=self.support_pixels(slot), **self._example(j))
+            SupportImage(pixels=self.support_pixels(slot), **self._mistake(j))
             for slot, j in zip(slots[newest].tolist(), (end - 1 - at[newest]).tolist(), strict=True)
         ]
 
