@@ -75,9 +75,6 @@ def test_statements_on_repeated_rows(world, model):
         assert all(sum(e > v / 10 for e, v in zip(x.errors, x.values, strict=True)) > 0.2 * x.runs for x in seen)
 
 
-# -- one seed, one draw for each row ----------------------------------------------------------------------------------
-
-
 def certified(X, y, **params):
     model = paper_perceptron(kernel="linear", epochs=1, rule="random", random_state=0, **params).fit(X, y)
     return certify(model, X, y, comparators=(), X_test=-X, y_test=y)

@@ -45,9 +45,6 @@ _RANGE = 1e-3, 1e3
 """Slopes in these units that are looked at."""
 
 
-# -- rows -------------------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, eq=False)
 class Sample:
     """Rows for probabilities: their classes, and the steps of training before each was presented."""
@@ -110,9 +107,6 @@ def come_grouped(codes: Index) -> bool:
     runs = 1 + np.count_nonzero(codes[1:] != codes[:-1])
     few = len(codes) > 1 and runs <= 1 + codes.max()  # if not, there is no need to count classes
     return bool(few and runs == len(np.unique(codes)) < len(codes))
-
-
-# -- the slope --------------------------------------------------------------------------------------------------------
 
 
 def columns_of(scores: Floats) -> Floats:
@@ -183,9 +177,6 @@ def groups_of(sample: Sample) -> list[tuple[int, Index]]:
     """Return times, and the numbers of the rows that are scored by the vectors of each: those that come next."""
     order = np.argsort(sample.times, kind="stable")
     return [(int(sample.times[part[0]]), part) for part in np.array_split(order, _GROUPS) if len(part)]
-
-
-# -- the classifier ---------------------------------------------------------------------------------------------------
 
 
 def _check_probabilities(model: ProbabilisticClassifier) -> None:

@@ -57,9 +57,6 @@ def unchanged_on_error(estimator: BaseEstimator) -> Iterator[None]:
         raise
 
 
-# -- kernel -----------------------------------------------------------------------------------------------------------
-
-
 def reads_gamma(kernel: object) -> bool:
     """Tell whether a model's ``gamma`` matters to what its parameter ``kernel`` stands for."""
     cls = kernel_class(kernel)
@@ -111,9 +108,6 @@ def _sums(values: Array, centre: float | None) -> list[float]:
     if centre is None:
         return [values[part].sum(dtype=np.float64) for part in parts]
     return [np.square(values[part].astype(np.float64) - centre).sum() for part in parts]
-
-
-# -- order ------------------------------------------------------------------------------------------------------------
 
 
 def learnable_rows(rows: Rows | SpreadRows, kernel: Kernel, *, at_least: int = 1) -> Index:
@@ -194,9 +188,6 @@ def held_out_split(
         others = np.delete(shuffled, stays)
         kept, held = np.append(shuffled[stays], others[n_held:]), others[:n_held]
     return np.sort(kept), np.sort(held)
-
-
-# -- the run ----------------------------------------------------------------------------------------------------------
 
 
 class EarlyStop:
@@ -304,9 +295,6 @@ def check_room(model: Estimator, needed: int) -> None:
             f"{rounded_bytes(needed)} in training, and {rounded_bytes(free)} are free: select or hash features, "
             "or take fewer classes."
         )
-
-
-# -- history ----------------------------------------------------------------------------------------------------------
 
 
 def history_of(model: Estimator, data: TrainingData, n_learnable: int, **more: Any) -> TrainingHistory:

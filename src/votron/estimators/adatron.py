@@ -38,7 +38,7 @@ class KernelAdatronClassifier(SupportVectorMixin, VotronClassifier):
 
     Parameters
     ----------
-    kernel, degree, gamma, coef0, normalize_kernel
+    kernel, degree, gamma, coef0, normalize_kernel, verbose, n_jobs
         As in `VotedPerceptronClassifier`.
     C : float or None, default=None
         Upper limit of the coefficients, for data that are not separable. None: no limit (hard margin).
@@ -46,21 +46,15 @@ class KernelAdatronClassifier(SupportVectorMixin, VotronClassifier):
         Relative tolerance on the margin or, with C, on the objective.
     max_sweeps : int, default=100000
         Passes over the examples near the margin after which to give up, with a warning.
-    verbose : int, default=0
-        1 shows progress on standard error.
-    n_jobs : int or None, default=None
-        Threads. None: as many as this process may use.
     class_weight : dict or "balanced", default=None
         Factors of C by label, 1 for those not named; "balanced" has n_samples / (n_classes · its rows) for each.
 
     Attributes
     ----------
-    classes_ : array of shape (n_classes,)
-        The labels.
     support_, support_vectors_ : int array of shape (n_support,), array or CSR matrix of shape (n_support, n_features)
         Rows of the examples that some vector depends on, and those examples.
     dual_coef_ : array of shape (n_vectors, n_support)
-        The vectors, as coefficients of the support vectors. Two classes have one vector, for the second of them.
+        The vectors, as coefficients of the support vectors.
     n_support_, norm_ : arrays of shape (n_vectors,)
         Examples that each vector depends on, and its length.
     margin_, best_margin_ : float arrays of shape (n_vectors,)
@@ -69,12 +63,8 @@ class KernelAdatronClassifier(SupportVectorMixin, VotronClassifier):
         True or False where that was found out, None where not.
     converged_ : bool
         Whether all vectors are within ``tol`` of the best.
-    kernel_ : Kernel
-        The kernel, with its numbers.
-    history_ : TrainingHistory
-        How the model came about: data, order of presentation, passes and choices.
-    n_features_in_, feature_names_in_ : int and array of str
-        Number of features, and their names where the data have names.
+    classes_, kernel_, history_, n_features_in_, feature_names_in_
+        As in `VotedPerceptronClassifier`.
 
     Notes
     -----

@@ -64,19 +64,9 @@ class AveragedPerceptronClassifier(ProbabilisticClassifier):
         Predict by the mean of all vectors; otherwise by the last. It can be changed after training with ``set_params``.
     fit_intercept : bool, default=True
         Give every example one more feature that is always one. Its weight is the intercept.
-    shuffle : bool, default=True
-        Shuffle the examples once, before the first pass.
     early_stopping : bool, default=False
         In `fit`, set ``validation_fraction`` of the data aside, stop after three passes in a row without improvement on
         it, and keep the vectors of the best pass.
-    validation_fraction : float, default=0.1
-        Share of the data that ``early_stopping`` sets aside in ``fit``.
-    random_state : int, RandomState instance or None, default=None
-        For the shuffle and the held-out part.
-    verbose : int, default=0
-        1 shows progress on standard error.
-    n_jobs : int or None, default=None
-        Threads. None: as many as this process may use. The result does not depend on it.
     margin : float or dict, default=0.5
         τ: update also where a row is right by no more than τ ‖x‖², the feature that is always one included. Large on
         noisy data, small on clean ones. A dict has τ by label, 0 for those not named (uneven margins; Li et al., 2002).
@@ -84,31 +74,22 @@ class AveragedPerceptronClassifier(ProbabilisticClassifier):
         Train three classes or more all together, or each against the rest. "ovr" updates a class where
         y · score ≤ τ ‖x‖². "joint": where the score of a row's class exceeds the best of the others by no more than
         τ ‖x‖², that class gains the row and that other loses it; it needs one thread.
-    class_weight : dict or "balanced", default=None
-        Weights of classes by label, 1 for those not named; "balanced" weighs each by n_samples / (n_classes · its
-        rows). They multiply the weights of rows, and all are then divided by their mean.
+    shuffle, validation_fraction, random_state, verbose, n_jobs, class_weight
+        As in `VotedPerceptronClassifier`.
 
     Attributes
     ----------
-    classes_ : array of shape (n_classes,)
-        The labels.
     coef_ : array or CSR matrix of shape (1, n_features) for two classes, else (n_classes, n_features)
         Weights of the features, read-only. Two classes have one vector, for the second of them.
     intercept_ : array of shape (1,) or (n_classes,)
         Weights of the feature that is always one, read-only.
     n_mistakes_ : int array of shape (1,) or (n_classes,)
         Updates of each vector in training; with ``multiclass="joint"`` an update counts for both classes.
-    n_epochs_ : float
-        Passes that were run; calls of `partial_fit` count as one each.
-    converged_ : bool
-        Whether `fit` ended with a whole pass without an update.
     validation_scores_ : list of float
         With early stopping: the accuracy on the held-out part after each pass. Weights and ``n_mistakes_`` are as of
         the first pass with the highest.
-    history_ : TrainingHistory
-        How the model came about: data, order of presentation, passes and choices.
-    n_features_in_, feature_names_in_ : int and array of str
-        Number of features, and their names where the data have names.
+    classes_, n_epochs_, converged_, history_, n_features_in_, feature_names_in_
+        As in `VotedPerceptronClassifier`.
 
     See Also
     --------

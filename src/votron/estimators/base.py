@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from votron._util.resources import effective_threads, parse_memory_limit
 from votron._util.text import did_you_mean
 from votron._util.types import Array, Floats, Index, Label, Labels, Params, Rows, RowsLike, Scores
-from votron.errors import VotronError
+from votron.errors import NotAvailableError, VotronError
 from votron.estimators._data import encode_labels, is_collection, validated
 from votron.history import TrainingHistory
 from votron.kernels.base import is_precomputed, kernel_class
@@ -321,18 +321,18 @@ class SupportVectorMixin:
         return self._weights("intercept_")[1]
 
     def _weights(self, name: str) -> tuple[Rows, Floats]:
-        """Return weights and intercepts, or say why there are none, as AttributeError has it."""
+        """Return weights and intercepts, or say why there are none."""
         from votron.rules.forms import Expansion, Linear
 
         kind = type(self).__name__
         if "support_" not in self.__dict__:
-            raise AttributeError(f"This {kind} has no {name!r} before it is fitted.")
+            raise NotAvailableError(f"This {kind} has no {name!r} before it is fitted.")
         form = self._form()[0]  # type: ignore[attr-defined]
         if form.kernel is None or form.kernel.affine() is None:
-            raise AttributeError(f"This {kind} has no {name!r}: its kernel, {form.kernel!r}, is not linear.")
+            raise NotAvailableError(f"This {kind} has no {name!r}: its kernel, {form.kernel!r}, is not linear.")
         linear = form.reduced() if isinstance(form, Expansion) else None
         if not isinstance(linear, Linear):
-            raise AttributeError(
+            raise NotAvailableError(
                 f"This {kind} has no {name!r}: it predicts by {form.rule!r}, with many vectors a class, and no weights "
                 "of its own; with_rule('average') and with_rule('last') have some."
             )

@@ -27,12 +27,10 @@ class CompactClassifier(ProbabilisticClassifier):
     Parameters
     ----------
     n_jobs : int or None, default=None
-        Threads. None: as many as this process may use.
+        Threads, as in `VotedPerceptronClassifier`.
 
     Attributes
     ----------
-    classes_ : array of shape (n_classes,)
-        The labels.
     form_ : {"linear", "expansion", "sequence"}
         What is kept: weights, coefficients of support vectors, or support vectors and mistakes.
     made_from_ : str
@@ -44,11 +42,9 @@ class CompactClassifier(ProbabilisticClassifier):
     coef_, intercept_ : arrays of shape (n_vectors, n_features) and (n_vectors,)
         The weights, if the form is "linear"; ``coef_`` may be a CSR matrix.
     kernel_, support_, support_vectors_ : Kernel and arrays
-        As in `VotedPerceptronClassifier`, if the form is not "linear".
+        As in `VotedPerceptronClassifier`, if the form is not "linear"; so are ``classes_`` and ``n_features_in_``.
     dual_coef_ : array of shape (n_vectors, n_support)
         Coefficients of the support vectors, if the form is "expansion".
-    n_features_in_, feature_names_in_ : int and array of str
-        Number of features, and their names where the data have names.
 
     Examples
     --------

@@ -53,8 +53,6 @@ class NaiveBayesLinearClassifier(VotronClassifier, BernoulliNB):
 
     Attributes
     ----------
-    classes_ : array of shape (n_classes,)
-        The labels.
     coef_ : array of shape (1, n_features) for two classes, else (n_classes, n_features)
         The weights w. Of two classes the second is the positive one.
     intercept_ : array of shape (1,) for two classes, else (n_classes,)
@@ -66,10 +64,8 @@ class NaiveBayesLinearClassifier(VotronClassifier, BernoulliNB):
         log P(y = +1) / P(y = -1); for more than two classes log P(y).
     class_count_, class_log_prior_, feature_count_, feature_log_prob_ : arrays
         As in BernoulliNB.
-    history_ : TrainingHistory
-        How the model came about.
-    n_features_in_, feature_names_in_ : int and array of str
-        Number of features, and their names where the data have names.
+    classes_, history_, n_features_in_, feature_names_in_
+        As in `VotedPerceptronClassifier`.
 
     Examples
     --------

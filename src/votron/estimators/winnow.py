@@ -51,20 +51,11 @@ class WinnowClassifier(VotronClassifier):
         ones.
     binarize : float or None, default=None
         Take values above this number for 1 and others for 0. None refuses data other than 0 and 1.
-    epochs : float or None, default=10
-        Passes through the data; a fraction stops within a pass. Training ends early when a pass makes no mistake. None
-        trains until then, for 1000 passes at most.
-    shuffle : bool, default=True
-        Shuffle the examples once, before the first pass.
-    random_state : int, RandomState instance or None, default=None
-        For the shuffle.
-    verbose : int, default=0
-        1 shows progress on standard error.
+    epochs, shuffle, random_state, verbose
+        As in `VotedPerceptronClassifier`.
 
     Attributes
     ----------
-    classes_ : array of shape (n_classes,)
-        The labels.
     coef_ : array of shape (n_vectors, n_features)
         Coefficients of the features: their weights, less those of their negations if there are any. Two classes have
         one vector, for the second of them.
@@ -76,14 +67,8 @@ class WinnowClassifier(VotronClassifier):
         θ.
     n_mistakes_, n_promotions_, n_demotions_ : int arrays of shape (n_vectors,)
         Mistakes of each vector, and which of them were missed positives and false positives.
-    n_epochs_ : float
-        Passes that were run; calls of `partial_fit` count as one each.
-    converged_ : bool
-        Whether `fit` ended with a whole pass without a mistake: the final weights make none on the training data.
-    history_ : TrainingHistory
-        How the model came about: data, order of presentation, passes and choices.
-    n_features_in_, feature_names_in_ : int and array of str
-        Number of features, and their names where the data have names.
+    classes_, n_epochs_, converged_, history_, n_features_in_, feature_names_in_
+        As in `VotedPerceptronClassifier`.
 
     Examples
     --------

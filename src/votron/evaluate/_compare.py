@@ -149,15 +149,14 @@ def compare(
         if time.monotonic() > end and done % len(splits):
             raise _OutOfTime
 
-    found: list[ComparisonRow] = []
-    left_out: dict[str, str] = {}
-    stopped = ""
+    found, left_out, stopped = [], dict.fromkeys(models, "It was not finished."), ""
     with threadpool_limits(threads):
         for name, model in models.items():
             try:
                 if time.monotonic() > end:
                     raise _OutOfTime
                 found.append(_measured(name, model, drawn, splits, SCORES[score], after_fit))
+                del left_out[name]
             except (KeyboardInterrupt, _OutOfTime) as reason:
                 stopped = "out of time" if isinstance(reason, _OutOfTime) else "interrupted"
                 break
@@ -166,8 +165,6 @@ def compare(
                 done = (1 + done // len(splits)) * len(splits)
     if not found and stopped == "interrupted":
         raise KeyboardInterrupt
-    compared = {row.name for row in found}
-    left_out |= {name: "It was not finished." for name in models if name not in compared | set(left_out)}
     if not found:
         reasons = " ".join(f"{name}: {why}" for name, why in left_out.items())
         raise VotronError(f"No candidate could be compared. {reasons}")

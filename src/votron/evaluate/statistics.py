@@ -19,6 +19,7 @@ from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import stdtr, stdtrit
 
 from votron._util.types import Floats
 
@@ -31,7 +32,7 @@ _NO_VARIANCE, _NO_DIFFERENCE = 1e-24, 1e-12
 
 
 def corrected_p(difference: ArrayLike, test_share: float, step: float = 0.0) -> float:
-    """Return the p-value of the corrected resampled t-test, that the mean difference of two learners is 0.
+    """Return the two-sided p-value of the corrected resampled t-test, that the mean difference of two learners is 0.
 
     Parameters
     ----------
@@ -43,23 +44,16 @@ def corrected_p(difference: ArrayLike, test_share: float, step: float = 0.0) -> 
         What one row changes in a score, of scores that count rows: their variance is taken to be step²/12 at least, as
         that of rounding is, since a few folds of few rows may well be alike by chance.
 
-    Returns
-    -------
-    float
-        The two-sided p-value; 1 where all differences are 0. Without a step it is 0 where all are the same and not 0.
-
     Examples
     --------
     >>> from votron.evaluate.statistics import corrected_p
     >>> round(corrected_p([0.02, -0.01, 0.01, 0.0], 1 / 3), 3)
     0.647
     """
-    from scipy.stats import t
-
     mean, error, n = _mean_and_error(difference, test_share, step)
     if error == 0:
         return 1.0 if abs(mean) < _NO_DIFFERENCE else 0.0
-    return float(2 * t.sf(abs(mean) / error, n - 1))
+    return float(2 * stdtr(n - 1, -abs(mean) / error))
 
 
 def corrected_interval(
@@ -77,10 +71,8 @@ def corrected_interval(
     >>> print(f"{low:.4f} to {high:.4f}")
     0.8603 to 0.9397
     """
-    from scipy.stats import t
-
     mean, error, n = _mean_and_error(values, test_share, step)
-    half = float(t.isf((1 - confidence) / 2, n - 1)) * error if error else 0.0
+    half = -float(stdtrit(n - 1, (1 - confidence) / 2)) * error if error else 0.0
     return mean - half, mean + half
 
 
@@ -147,14 +139,12 @@ def differences(
     ----------
     scores : mapping of arrays of shape (n_folds,)
         The scores of each learner, on the same folds in the same order.
-    test_share : float
-        Test rows over training rows of a fold.
+    test_share, step : float
+        As in `corrected_p`.
     confidence : float, default=0.95
         The chance that no difference is found among learners that are equally good.
     baseline : optional
         One of the names, if who is better than it is a question of its own: its pairs are a family by themselves.
-    step : float, default=0.0
-        What one row changes in a score; see `corrected_p`.
 
     Examples
     --------

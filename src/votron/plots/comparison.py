@@ -30,11 +30,6 @@ class ComparisonDisplay(Display):
     comparison : Comparison
         What `votron.evaluate.compare` returns.
 
-    Attributes
-    ----------
-    ax_, time_ax_ : matplotlib Axes
-        Of the scores and, beside them, of the times.
-
     Examples
     --------
     >>> from sklearn.datasets import load_iris
@@ -47,6 +42,7 @@ class ComparisonDisplay(Display):
     """
 
     time_ax_: Axes
+    """The axes of the times, beside those of the scores."""
 
     def __init__(self, comparison: Any):
         self.comparison = comparison

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["MistakesDisplay", "RulesDisplay", "VotesDisplay"]
 
+_NAMED = 4
+"""Classes that have a colour and a name, those with the most votes at the end; the others are grey."""
 _VOTED = "models that keep their record, as VotedPerceptronClassifier does"
 
 Rule: TypeAlias = str | tuple[str, bool]
@@ -77,10 +79,8 @@ class RulesDisplay(Display):
 
     Parameters
     ----------
-    epochs : sequence of float
-        Moments of training.
-    errors : mapping
-        For each rule its shares of wrong rows at these moments, from 0 to 1.
+    epochs, errors : sequence of float, and mapping
+        Moments of training, and for each rule its shares of wrong rows at these, from 0 to 1.
     n_rows : int, optional
         How many rows were predicted.
 
@@ -137,16 +137,12 @@ class RulesDisplay(Display):
 
 
 class VotesDisplay(Display):
-    """Votes over time: the mean vote on one row, for each class, of all vectors until then.
+    """Votes over time: the mean vote on one row, for each class, of all vectors until then; four have a name.
 
     Parameters
     ----------
-    epochs : sequence of float
-        Moments of training.
-    votes : mapping
-        For each label the mean votes at these moments, from -1 to 1.
-    top : int, default=4
-        How many classes have a colour and a name, those with the most votes at the end; the others are grey.
+    epochs, votes : sequence of float, and mapping
+        Moments of training, and for each label the mean votes at these, from -1 to 1.
 
     Examples
     --------
@@ -160,14 +156,13 @@ class VotesDisplay(Display):
     (7, [7])
     """
 
-    def __init__(self, epochs: ArrayLike, votes: Mapping[Label, ArrayLike], top: int = 4):
+    def __init__(self, epochs: ArrayLike, votes: Mapping[Label, ArrayLike]):
         self.epochs = np.asarray(epochs, dtype=np.float64)
         self.votes = {label: np.asarray(each, dtype=np.float64) for label, each in votes.items()}
-        self.top = min(top, len(COLOURS))
 
     @classmethod
     def from_estimator(
-        cls, estimator: Estimator, X: RowsLike, *, at: Iterable[float] | None = None, top: int = 4, ax: Axes = None
+        cls, estimator: Estimator, X: RowsLike, *, at: Iterable[float] | None = None, ax: Axes = None
     ) -> Self:
         """Draw the votes of a fitted model on the one row of X, at moments in epochs."""
         model, rows = classifier_of(estimator), rows_for_classifier(estimator, X)
@@ -180,15 +175,15 @@ class VotesDisplay(Display):
         by_class = votes.reshape(len(stages), -1)
         by_class = by_class if by_class.shape[1] > 1 else np.hstack([-by_class, by_class])
         found = dict(zip(model.classes_.tolist(), by_class.T, strict=True))
-        return cls([epoch for epoch, _ in stages], found, top).plot(ax)
+        return cls([epoch for epoch, _ in stages], found).plot(ax)
 
     def _draw(self, ax: Axes) -> None:
         order = sorted(self.votes, key=lambda label: -self.votes[label][-1])
         ends = {}
-        for label, colour in zip(order[: self.top], COLOURS, strict=False):
+        for label, colour in zip(order[:_NAMED], COLOURS, strict=False):
             ax.plot(self.epochs, self.votes[label], color=colour, linewidth=1.9, zorder=3.5)
             ends[str(label)] = float(self.votes[label][-1]), colour
-        for label in order[self.top :]:
+        for label in order[_NAMED:]:
             ax.plot(self.epochs, self.votes[label], color="#d0d0d0", linewidth=1.2)
         ax.axhline(0, color=AXIS, linewidth=1)
         ax.set(ylim=(-1.05, 1.05), ylabel="mean vote")
@@ -203,10 +198,8 @@ class MistakesDisplay(Display):
 
     Parameters
     ----------
-    epochs : sequence of float
-        Moments of training.
-    mistakes, support : sequences of int
-        Mistakes of all vectors until then, and the rows that they were made on.
+    epochs, mistakes, support : sequences of numbers
+        Moments of training, mistakes of all vectors until then, and the rows that they were made on.
 
     Examples
     --------

@@ -133,7 +133,7 @@ class Column:
     """A column of a table, as far as it was seen."""
 
     name: str
-    is_date: bool = False
+    is_date: bool
     """Whether the model's encoder reads its texts as dates, the year first, so that they sort as dates."""
     kind: str = "nothing"
     missing: int = 0
@@ -143,16 +143,15 @@ class Column:
     """The number of times that each value occurs; None where there are too many."""
 
     def add(self, column: Series) -> None:
-        """Count a batch."""
         gone = missing_in(column)
         self.missing += int(gone.sum())
         self.kind = kind_of(column) if self.kind == "nothing" else self.kind
         if gone.all():
             return
-        if self.kind in ("number", "date"):
-            ends = [*self.ends, column.min(), column.max()]
-            self.ends = min(ends), max(ends)
         listed = (column.dropna() if in_pandas(column) else column.drop_nulls()).to_list()
+        if self.kind in ("number", "date") or self.is_date:
+            ends = [*self.ends, *((min(listed), max(listed)) if self.is_date else (column.min(), column.max()))]
+            self.ends = min(ends), max(ends)
         if self.values is not None:
             self.values.update(map(str, listed) if self.kind == "other" else listed)
             self.values = self.values if len(self.values) <= _MOST_VALUES else None
@@ -168,17 +167,14 @@ class Column:
         return [name_of(self.name, 2 * _LONGEST), self.kind_in_words, missing, distinct, self._range()]
 
     def _range(self) -> str:
-        ends = (min(self.values), max(self.values)) if self.is_date and self.values else self.ends
-        if ends:
-            return " to ".join(map(plain_number if self.kind == "number" else _date_words, ends))
-        if not self.values or (len(self.values) > _SHOWN and self.values.most_common(1)[0][1] == 1):
+        if self.ends:
+            ends = map(plain_number if self.kind == "number" else str, self.ends)
+            return " to ".join(end.removesuffix(" 00:00:00") for end in ends)
+        most = self.values.most_common(_SHOWN) if self.values else []
+        if not self.values or (len(self.values) > _SHOWN and most[0][1] == 1):
             return ""  # texts, each by itself
-        most = [f"{name_of(value, _LONGEST)} ({n:,})" for value, n in self.values.most_common(_SHOWN)]
-        return ", ".join(most) + (", ..." if len(self.values) > _SHOWN else "")
-
-
-def _date_words(date: object) -> str:
-    return str(date).removesuffix(" 00:00:00")
+        listed = ", ".join(f"{name_of(value, _LONGEST)} ({n:,})" for value, n in most)
+        return listed + (", ..." if len(self.values) > _SHOWN else "")
 
 
 @dataclass
@@ -197,7 +193,6 @@ class Description:
     ends: tuple[float, ...] = ()
 
     def add(self, batch: Examples) -> None:
-        """Count a batch."""
         self.rows, self.dropped = self.rows + batch.n_rows, self.dropped + batch.dropped
         self.unlabelled += batch.unlabelled
         self.features = int(batch.X.shape[1]) if len(batch.X.shape) > 1 else 0  # texts, one a row

@@ -13,7 +13,7 @@ from votron._util.files import write_text
 from votron._util.pages import name_of, render
 from votron._util.pipelines import weighs_classes
 from votron._util.plotting import IMAGE_SHAPES, can_draw
-from votron._util.text import counted, percent, percent_range, utc_now
+from votron._util.text import counted, percent_range, utc_now
 from votron._util.types import Estimator, Labels, RowsLike
 from votron.errors import VotronError
 from votron.evaluate.evaluation import beside_majority, rarest_in_words
@@ -97,21 +97,15 @@ def write_report(
 def html(found: Findings, origin: Origin) -> str:
     """Return the page of what was found."""
     label = f", which predicts {name_of(found.description.label)}" if found.description.label else ""
-    counts, means = found.counts, found.counts.means(found.evaluation.labels)
-    cards = [
-        ("Error", percent(counts.error), percent_range(counts.interval(found.confidence))),
-        ("Wrong", f"{counts.wrong:,}", f"of {counted(counts.n, 'row')}"),
-        ("Balanced accuracy", percent(means["balanced_accuracy"]), "mean recall of the classes"),
-        ("Macro F1", f"{means['macro_f1']:.3f}", "mean F1 of the classes"),
-    ]
-    if (area := found.evaluation.auc) is not None:
-        cards.append(("AUC", f"{area:.4f}", "area under the ROC curve"))
     return render(
         "report/templates/page.html.jinja",
         title=origin.title,
         about=f"{origin.model}{label}, on {origin.data}. {utc_now()[:10]}, Votron {__version__}.",
         summary=summary(found, origin),
-        cards=cards,
+        counts=found.counts,
+        means=found.counts.means(found.evaluation.labels),
+        interval=percent_range(found.counts.interval(found.confidence)),
+        auc=found.evaluation.auc,
         notes=[*origin.notes, *([] if can_draw() else [_NO_FIGURES])],
         parts=[{"key": key, "heading": heading, **part} for key, heading, part in sections(found, origin)],
     )
