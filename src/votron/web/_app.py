@@ -121,8 +121,6 @@ def _sentence(status: int, sentence: str) -> JSONResponse:
     return JSONResponse({"detail": sentence}, status)
 
 
-# -- the game ---------------------------------------------------------------------------------------------------------
-
 GameId = Annotated[str, InPath(pattern=r"^[A-Za-z0-9_-]{16}$")]
 
 
@@ -220,9 +218,6 @@ async def par(going: Going) -> Par:
     return Par(mistakes=mistakes, bound=int(going.rules.bound + 1e-9))
 
 
-# -- the run ----------------------------------------------------------------------------------------------------------
-
-
 def _pieces(request: Request) -> dict[str, Piece]:
     pieces: dict[str, Piece] = request.app.state.pieces
     return pieces
@@ -264,9 +259,6 @@ def moment(
     if index >= len(trained.times):
         raise HTTPException(404, f"This run has {len(trained.times)} moments.")
     return trained.moment(index, rule)
-
-
-# -- the digit --------------------------------------------------------------------------------------------------------
 
 
 @api.get("/digit")
