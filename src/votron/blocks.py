@@ -32,10 +32,7 @@ SPARSE_BELOW = 0.3
 
 
 def scratch(name: str, rows: int, width: int, dtype: DTypeLike) -> Array:
-    """Return this thread's working array of that name, with at least that shape; what it held is gone.
-
-    Working arrays are used over and over: fresh memory would cost as much as the work that is done in it.
-    """
+    """Return this thread's working array of that name; fresh memory would cost as much as the work done in it."""
     kept: dict[str, Array] = _scratch.__dict__
     array = kept.get(name)
     if array is None or array.shape[0] < rows or array.shape[1] != width or array.dtype != dtype:
@@ -176,10 +173,7 @@ class KernelBlock:
     def values(
         self, store: Store, slots: Index, terms: Floats, low: int, high: int, held: int
     ) -> tuple[_loops.Pending, int]:
-        """Return the kernel values of supports ``slots``, and how many are now held.
-
-        Columns low..high-1 count. They are computed on demand, if the kernel has compiled steps.
-        """
+        """Return the kernel values of supports with rows low..high-1, and how many are now held in the cache."""
         dots, source, held = self._dots(store, slots, low, high, held)
         pending = pending_values(self.kernel, dots, source, terms, self.own)
         if pending is None:
@@ -288,10 +282,7 @@ def terms_of(kernel: Kernel, products: Products, X: Rows) -> Floats:
 def expansion_scores(
     kernel: Kernel, support_rows: Rows, support: Index, coefficients: Floats, X: Rows, threads: Team
 ) -> Floats:
-    """Return Σ_j c_j K(x_j, x) for each row x of X and each row c of the coefficients.
-
-    ``support_rows`` are the examples x_j as ``Products.keep`` returns them, ``support`` their numbers.
-    """
+    """Return Σ_j c_j K(x_j, x) for each row x of X and each row c of the coefficients; examples as they are kept."""
     out = np.zeros((X.shape[0], len(coefficients)))
     if not len(support):
         return out
@@ -325,10 +316,7 @@ def _values_with(kernel: Kernel, support_rows: Rows, support: Index, X: Rows) ->
 
 
 def affine_weights(affine: tuple[float, float], support_rows: Rows, coefficients: Floats) -> tuple[Any, Floats]:
-    """Return w and b with Σ_j c_j K(x_j, x) = w·x + b for each row c of the coefficients.
-
-    The kernel is ``affine``: slope x·z + constant. The weights of sparse rows are a CSR matrix where most are 0.
-    """
+    """Return w and b with Σ_j c_j K(x_j, x) = w·x + b for each row c, of a kernel slope x·z + constant."""
     slope, constant = affine
     return slope * _weights(support_rows, coefficients), constant * coefficients.sum(axis=1) + 0.0
 

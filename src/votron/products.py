@@ -41,8 +41,7 @@ DENSE_ENOUGH = 0.4
 DENSE_ENOUGH_PAIRS = 0.45
 """The same for pairs of integers in narrow registers, where lists are as fast up to there."""
 WORTH_KEEPING = 1200
-"""Bytes of panels that a product reads, from which keeping it costs no more than making it again. Keeping it takes
-fresh memory, which the system hands out at a nanosecond a byte and more; panels are read at 100 bytes a nanosecond."""
+"""Bytes of panels that a product reads, from which keeping it costs no more than making it again."""
 MOST_ASKED = 5
 """The most requests for a product before it is kept."""
 BLOCK_MULTIPLE = _loops.BLOCK_MULTIPLE
@@ -488,11 +487,7 @@ class CallableProducts(Products):
 
 
 def choose_products(traits: Traits, *, needs_distance: bool = False) -> Products:
-    """Return the arithmetic for data of these traits, joined if training and test data differ.
-
-    ``needs_distance`` says that products will be subtracted from squared lengths (Gaussian kernel), which float32 does
-    not survive.
-    """
+    """Return the arithmetic for data of these traits; float32 is no good for products that are subtracted."""
     if traits.n_features >= 2**31:
         raise VotronError(f"The data must have fewer than 2^31 features. Got {traits.n_features} instead.")
     make: type[PanelProducts]

@@ -33,10 +33,9 @@ __all__ = ["MistakeRecord", "labels_of"]
 
 
 def labels_of(scores: Floats, *, ties_to_first: bool = False) -> NDArray[np.int64]:
-    """Return the predicted class of each row of scores, as a number.
+    """Return the predicted class of each row of scores, as a number: the largest score, and among equal ones the first.
 
-    Two classes have one score, and 0 or more stands for the second. Of several scores the largest wins, and among equal
-    ones the first.
+    Two classes have one score, and 0 or more stands for the second.
 
     Parameters
     ----------
@@ -147,10 +146,8 @@ class MistakeRecord:
         return len(self.example)
 
     def __repr__(self) -> str:
-        return (
-            f"MistakeRecord({len(self)} mistakes on {len(self.support)} examples, "
-            f"{self.n_vectors} vector(s), {self.n_steps} steps of {self.n_examples} examples)"
-        )
+        mistakes, steps = f"{len(self)} mistakes on {len(self.support)}", f"{self.n_steps} steps of {self.n_examples}"
+        return f"MistakeRecord({mistakes} examples, {self.n_vectors} vector(s), {steps} examples)"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return MistakeRecord, tuple(self.__dict__[name] for name in self.__dataclass_fields__)

@@ -112,12 +112,11 @@ def test_a_rare_class_gets_the_remedy(folder, capsys):
     assert "--class-weight" not in err_of(capsys)
 
 
-@pytest.mark.parametrize("margin", ["0", "2"])
-def test_nothing_is_said_of_clean_data(folder, capsys, margin):
+def test_nothing_is_said_of_clean_data(folder, capsys):
     rng = np.random.RandomState(0)
     X = rng.normal(size=(400, 2))
     write(folder / "clean.csv", X + np.sign(X[:, :1]), np.where(X[:, 0] > 0, "yes", "no"))
-    assert main(["train", "clean.csv", "--label", "label", "--margin", margin, *TRAIN]) == 0
+    assert main(["train", "clean.csv", "--label", "label", *TRAIN]) == 0
     assert capsys.readouterr().err == ""
 
 

@@ -45,21 +45,3 @@ def test_the_majority_stands_beside_the_model(rare, capsys):
     assert found["wrong"] >= 12
     found = json.loads(run(capsys, *train, "--json"))
     assert found["training_error"]["majority"]["error"] == 0.1
-
-
-def test_a_rare_class_stands_beside_the_error(rare, capsys):
-    text = (rare / "rare.csv").read_text().splitlines()
-    few = [line for i, line in enumerate(text) if not line.endswith("yes") or i % 20 == 1]
-    (rare / "few.csv").write_text("\n".join(few) + "\n")
-    train = ["train", "few.csv", "--label", "label", "-o", "m.votron", "--random-state", "0"]
-    found = json.loads(run(capsys, *train, "--class-weight", "balanced", "--json"))["training_error"]
-    rarest = found["rarest"]
-    assert (rarest["label"], rarest["rows"], rarest["rare"]) == ("yes", 6, True)
-    for more in ((), ("--class-weight", "balanced")):
-        out = " ".join(run(capsys, *train, *more).split())
-        assert "of 6 rows of 'yes', the rarest class of the training rows, are found; balanced accuracy" in out
-        out = run(capsys, "evaluate", "m.votron", "few.csv")
-        assert "of 6 rows of 'yes', the rarest class, are found\nbalanced accuracy" in out
-    out = run(capsys, *train, "--kernel", "linear", "--epochs", "1", "--class-weight", "balanced", "--test", "0.5")
-    assert ": by error this model is no better" in " ".join(out.split())
-    assert "rarest" not in load_provenance("m.votron")["test"]

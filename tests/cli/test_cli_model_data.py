@@ -1,8 +1,6 @@
 """Data for a model are read as those of its training were: features, labels, headers, quotes, and through pipes."""
 
-import os
 import re
-import sys
 
 import numpy as np
 import pytest
@@ -181,48 +179,6 @@ def test_provenance_may_be_anything(provenance, here, capsys):
     assert run(capsys, "predict", "mine.votron", "days.csv").out.count("\n") == 13
     assert run_json(capsys, "evaluate", "mine.votron", "days.csv", "--label", "Play")["rows"] == 12
     assert run_json(capsys, "certify", "mine.votron", "days.csv", "--label", "Play")["m"] == 12
-
-
-# -- pipes ------------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def through_pipe():
-    """What gives the name of a pipe with some bytes in it, which must fit into it."""
-    opened = []
-
-    def made(content):
-        ours, theirs = os.pipe()
-        assert len(content) < 65_000
-        os.write(theirs, content)
-        os.close(theirs)
-        opened.append(ours)
-        return f"/dev/fd/{ours}"
-
-    yield made
-    for one in opened:
-        os.close(one)
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="names of pipes")
-def test_models_from_pipes_with_a_name(here, capsys, through_pipe):
-    """As in `votron inspect <(curl ...)`."""
-    trained(capsys, "days.csv", "--label", "Play")
-    content = (here / "m.votron").read_bytes()
-    expected = run(capsys, "predict", "m.votron", "days.csv").out
-    assert run(capsys, "predict", through_pipe(content), "days.csv").out == expected
-    assert "Play" in run(capsys, "inspect", through_pipe(content)).out
-    assert run_json(capsys, "evaluate", through_pipe(content), "days.csv")["rows"] == 12
-    assert run_json(capsys, "certify", through_pipe(content), "days.csv")["m"] == 12
-    pipe = through_pipe(content[:-9])
-    assert f"votron predict: The model file {pipe!r} " in run(capsys, "predict", pipe, "days.csv", status=1).err
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="names of pipes")
-def test_streams_from_pipes_with_a_name(here, capsys, through_pipe):
-    common = ["--label", "Play", "--stream", "--estimator", "averaged", "-o", "m.votron"]
-    run(capsys, "train", through_pipe(DAYS.encode()), *common, "--passes", "2")
-    assert load("m.votron").classes_.tolist() == ["no", "yes"]
 
 
 # -- certificates of streams ------------------------------------------------------------------------------------------

@@ -73,11 +73,9 @@ def test_rows_that_a_test_held_out_do_not_shift_the_names(here, capsys):
     assert run(capsys, "explain", "digits.votron", "digits", "--part", "test", "--row", "2").err == ""
 
 
-@pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
-def test_a_figure_is_drawn(ending, here, capsys):
-    run(capsys, "explain", "digits.votron", "digits", "--part", "test", "--row", "1", "--figure", f"why.{ending}")
-    begin = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}[ending]
-    assert (here / f"why.{ending}").read_bytes().startswith(begin)
+def test_a_figure_is_drawn(here, capsys):
+    run(capsys, "explain", "digits.votron", "digits", "--part", "test", "--row", "1", "--figure", "why.svg")
+    assert (here / "why.svg").read_bytes().startswith(b"<?xml")
 
 
 def test_linear_models_show_their_strongest_features(here, capsys):

@@ -40,14 +40,6 @@ def test_suspects(table, capsys, held_out):
         assert each["name"] == f"row {each['row']}"
 
 
-def test_names_that_are_kept_are_numbers_of_the_file(table, capsys):
-    train(capsys, "--keep-names", "--test", "0.2")
-    named = json.loads(run(capsys, "data", "suspects", "m.votron", "t.csv", "--json").out)["suspects"]
-    assert [each["name"] for each in named] == [f"row {each['values']['number']}" for each in named]
-    said = run(capsys, "explain", "m.votron", "t.csv", "--row", "11")
-    assert "Training rows are counted" not in said.err
-
-
 def test_wrong_rows_and_explanations(table, capsys):
     train(capsys)
     run(capsys, "evaluate", "m.votron", "t.csv", "--missing", "drop", "--drop-unlabelled", "--wrong", "wrong.csv")

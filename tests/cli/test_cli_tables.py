@@ -43,21 +43,6 @@ def test_errors_do_not_list_every_column(model, tmp_path, capsys):
     assert "takes tables with the columns" in run(capsys, "predict", model, tmp_path / "t.svm", status=1).err
 
 
-# -- large models ------------------------------------------------------------------------------------------------------
-
-
-def test_words_are_features_of_their_own_unless_there_are_too_many(tmp_path, capsys, monkeypatch):
-    from votron.tables import text
-
-    data = tmp_path / "t.csv"
-    data.write_text("t,y\n" + "red wine,1\nblue sky,2\n" * 5)
-    arguments = ["train", data, "--label", "y", "--text", "t", "--estimator", "averaged", "-o", tmp_path / "m"]
-    assert "4 features" in run(capsys, *arguments).out
-    assert "262,144 features" in run(capsys, *arguments, "--stream").out
-    monkeypatch.setattr(text, "MOST_WORDS", 3)
-    assert "262,144 features" in run(capsys, *arguments).out
-
-
 # -- options -----------------------------------------------------------------------------------------------------------
 
 
@@ -79,32 +64,6 @@ def test_odd_values_are_described_as_text_and_named(name, content, columns, wher
     for column in columns:
         assert f"The column '{column}' is described as text" in " ".join(said.err.split())
     assert run(capsys, "data", "describe", path, "--quiet").err == ""
-
-
-# -- the index of pandas ----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
-        ("train", "--label", "y", "-o", "m.votron"),
-        ("train", "--label", "y", "-o", "m.votron", "--stream", "--estimator", "averaged"),
-        ("data", "describe", "--label", "y"),
-        ("data", "convert", "out.csv"),
-    ],
-)
-def test_the_index_of_pandas_is_remarked_upon_once(command, tmp_path, capsys, monkeypatch):
-    polars = pytest.importorskip("polars")
-    monkeypatch.chdir(tmp_path)
-    frame = polars.DataFrame({"a": range(40), "y": ["p", "q"] * 20, "__index_level_0__": range(40)})
-    frame.write_parquet("t.parquet")
-    at = 2 if command[0] == "data" else 1
-    found = run(capsys, *command[:at], "t.parquet", *command[at:])
-    assert " ".join(found.err.split()).count("'__index_level_0__', an index of pandas") == 1
-    if command[0] == "train":
-        frame.select("a").write_csv("new.csv")
-        assert run(capsys, "predict", "m.votron", "new.csv").out.count("\n") >= 40
-        assert "index" not in run(capsys, "predict", "m.votron", "t.parquet").err
 
 
 # -- what marks missing values ----------------------------------------------------------------------------------------

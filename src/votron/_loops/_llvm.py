@@ -22,18 +22,11 @@ ROW_LOOP = types.void(_NUMBERS, types.int64, _NUMBERS, _NUMBERS, _NUMBERS, types
 TARGET_FEATURES = frozenset(
     name[1:] for name in cpu_target.target_context.codegen().magic_tuple()[2].split(",") if name.startswith("+")
 )
-"""The features of the processor that numba compiles for, as LLVM calls them.
-
-It is this machine's, unless ``NUMBA_CPU_NAME`` and ``NUMBA_CPU_FEATURES`` name another. numba keeps what was compiled
-for different targets apart.
-"""
+"""The features of the processor that numba compiles for: this machine's, unless ``NUMBA_CPU_FEATURES`` names others."""
 
 
 def compiled(function: Callable[..., Any]) -> Any:
-    """Compile a loop when it is first called, and keep what was compiled, if there is a place that can be written to.
-
-    numba looks beside the source, in the user's cache and in ``NUMBA_CACHE_DIR``.
-    """
+    """Compile a loop when it is first called."""
     return _cached(partial(njit, nogil=True, boundscheck=False), function)
 
 
@@ -45,7 +38,7 @@ def compiled_row_loop(function: Callable[..., Any]) -> Any:
 def _cached(compiler: Callable[..., Any], function: Callable[..., Any]) -> Any:
     try:
         return compiler(cache=True)(function)
-    except RuntimeError:  # nowhere to keep it, as in a read-only installation without a home: every process compiles
+    except RuntimeError:  # nowhere to keep it: numba tries the source's folder, the user's cache, NUMBA_CACHE_DIR
         return compiler()(function)
 
 

@@ -91,9 +91,8 @@ def _add_row(row, coefficient, score):
 def fold(pending, event_starts, first_event, classes, coefficients, low, high, room, F):
     """Add events to the scores of a block, one addition a mistake, in the order of the mistakes.
 
-    The k-th support vector is that of event first_event + k, whose mistakes are event_starts[e] .. event_starts[e + 1]
-    - 1. Coefficients are signs, whole numbers, or with weights sign times weight. Kernel values are made a row at a
-    time, in ``room``, and added while they are in the first-level cache.
+    The k-th support vector is that of event first_event + k. Kernel values are made a row at a time, in ``room``, and
+    added while they are in the first-level cache.
     """
     row, spare = room[0, : high - low], room[1]
     for k in range(pending.source.shape[0]):
@@ -121,10 +120,9 @@ def fold_checked(
     pending, event_starts, first_event, classes, coefficients, event_places, places, codes, threshold, r, stop,
     low, high, room, F, wrong,
 ):  # fmt: skip
-    """Do as `fold`, and before each event check the rows r .. stop - 1 whose places come before its own.
+    """Do as `fold`, and mark the rows r .. stop - 1 that are wrong when their turn comes, and are not an event's own.
 
-    Marks in ``wrong`` the rows that are wrong when their turn comes, and are not an event's own. Returns the row that
-    is to be checked next.
+    Returns the row that is to be checked next.
     """
     row, spare = room[0, : high - low], room[1]
     for k in range(pending.source.shape[0]):
@@ -241,10 +239,7 @@ class Captures(NamedTuple):
 
 @compiled
 def scan(pending, first, n_events, first_event, room, mistakes, alive, tallies, captures):
-    """Carry scores over events; credit each vector, when it dies, with the time steps it was alive.
-
-    Event first_event + k has the (first + k)-th kernel values, made in ``room``.
-    """
+    """Carry scores over events; credit each vector, when it dies, with the time steps it was alive."""
     starts, time = mistakes.starts, mistakes.time
     row, spare, width = room[0], room[1], alive.scores.shape[1]
     for k in range(n_events):

@@ -272,10 +272,7 @@ def walk_one(starts, stops, features, values, codes, thresholds, weights, time, 
 
 @compiled
 def note_many(starts, stops, features, values, codes, constant, low, high, n_vectors, W, b, rows, vectors, scores):
-    """Present rows to the vectors low..high-1; note row, vector and score of each mistake, and return how many.
-
-    ``b[c]`` is the sum of the signs of vector c's mistakes, and ``constant`` times it is added to its score.
-    """
+    """Present rows to the vectors low..high-1; note row, vector and score of each mistake, and return how many."""
     F = np.empty(W.shape[1])
     n = 0
     for i in range(starts.shape[0]):

@@ -1,8 +1,4 @@
-"""Writing files whole or not at all.
-
-A file is written under another name beside its place, and renamed when all has gone well. A process that is killed on
-the way leaves that file behind, under a name that begins with ".votron-".
-"""
+"""Writing files whole or not at all: under another name beside their place, which begins with ".votron-"."""
 
 from __future__ import annotations
 

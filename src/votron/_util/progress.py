@@ -28,11 +28,9 @@ class Watcher(Protocol):
 
 
 class Progress:
-    """Show how far long work is.
+    """Show how far long work is: a line that is redrawn on a terminal, plain lines elsewhere.
 
-    On a terminal it is one line, redrawn at most ten times a second. Elsewhere it is a plain line for each tenth of the
-    work or every five seconds. ``total`` may be set later; a ``unit`` adds how many are done in a second. The time left
-    follows from the speed in the later half of the time so far.
+    ``total`` may be set later. The time left follows from the speed in the later half of the time so far.
     """
 
     def __init__(

@@ -1,7 +1,6 @@
 """Kernels, rules, formats and bounds by name, open to other packages.
 
-Each has a registry and a function ``register_...`` that adds to it and also works as a class decorator. A package may
-instead name what it brings as entry points of the registry's group; these are loaded when a name is not known.
+A package names what it brings as entry points of the registry's group; they are loaded when a name is not known.
 """
 
 from __future__ import annotations

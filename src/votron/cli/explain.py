@@ -17,7 +17,6 @@ from votron.cli.models import SavedModel
 from votron.cli.output import Output, printable, write_figure
 from votron.cli.reading import DataArgument, read_batches
 from votron.errors import VotronError
-from votron.explanations.features import features_after
 
 if TYPE_CHECKING:
     from votron.data import Examples
@@ -61,6 +60,8 @@ def explain(
     average, with the value of another row. --verbose also shows the training examples for and against, and how the
     vectors voted over the time of training. Examples are numbered as the rows of the training file, from 1.
     """
+    from votron.explanations.features import features_after
+
     if figure is not None and len(row) > 1:
         raise click.UsageError(f"--figure draws one row. Got {len(row)} instead.")
     if against is not None and of is None:

@@ -6,14 +6,13 @@ import os
 
 import click
 
-from votron._util.pipelines import summary_of
+from votron._util.pipelines import classifier_of, summary_of
 from votron._util.text import first_of, on_one_line, rounded_bytes, shortened
 from votron._util.types import Params
 from votron.cli import options
 from votron.cli.command import NewFile, command, flag, option
 from votron.cli.models import SavedModel, save_model
 from votron.cli.output import Output, bold, in_words, pairs, printable, wrapped
-from votron.explanations import strongest_features
 
 _CLASSES, _FEATURES = 20, 5
 _LONGEST_NAME, _LONGEST = 80, 400
@@ -39,6 +38,8 @@ def inspect(saved: SavedModel, features: int | None, out: Output) -> None:
     Nothing in the file is run, so a file from an unknown source can be inspected safely. Its structure and SHA-256 are
     checked. --verbose also shows the parameters and how the model was made.
     """
+    from votron.explanations import strongest_features
+
     classifier, manifest = saved.estimator, saved.manifest
     assert manifest is not None
     found = vars(manifest) | {
@@ -136,8 +137,8 @@ def export(saved: SavedModel, onnx: str | None, compact: str | None, proba: bool
         written["onnx"] = {"file": onnx, "bytes": size}
         lines.append(printable(f"onnx: {onnx}, {rounded_bytes(size)}"))
     if compact is not None:
-        small, before = saved.estimator.compact(), saved.manifest.n_bytes
-        size, dropped = save_model(saved.with_estimator(small).model, compact, saved.provenance), list(small.dropped_)
+        small, before = saved.model.compact(), saved.manifest.n_bytes
+        size, dropped = save_model(small, compact, saved.provenance), list(classifier_of(small).dropped_)
         written["compact"] = {"file": compact, "bytes": size, "bytes_before": before, "dropped": dropped}
         lines.append(printable(f"compact: {compact}, {rounded_bytes(size)} (it was {rounded_bytes(before)})"))
         lines += [wrapped(f"It can no longer: {'; '.join(dropped)}.")] if dropped else []

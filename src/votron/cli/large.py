@@ -10,7 +10,8 @@ import glob
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any
 
 import click
 import numpy as np
@@ -27,7 +28,6 @@ from votron.cli.reading import (
     labelled_rows,
     read_batches,
     read_labelled,
-    weights_of,
 )
 from votron.cli.training import Job, Trained
 from votron.data.options import STRATEGIES
@@ -63,7 +63,7 @@ def train_on_stream(job: Job, estimator: Estimator) -> Trained:
     if first.columns is None and data.table.get("numeric", "keep") != "keep":
         raise click.UsageError("--numeric with --stream is for tables. The data are numbers without names.")
     if weights is not None:
-        weights_of(first, weights)
+        labelled_rows(first, weights)  # refuses what holds no weights
         source = source.again(drop=(*drop, weights))
     asked = table_options(estimator, data.encoding(first.label))
     asked.pop("text_features")
@@ -130,21 +130,19 @@ def cluster(where: str, out: Output) -> Iterator[Client]:
             raise click.UsageError(f"--dask must be an address, local, or local:N. Got {where!r} instead.")
         from votron.cluster.client import local_cluster
 
-        with local_cluster(**({"n_workers": int(number)} if number else {})) as (_, client):
-            yield _introduced(client, out)
-        return
-    try:
-        client = distributed.Client(where, timeout=ANSWERS_WITHIN)
-    except (OSError, ValueError) as error:
-        raise VotronError(f"No Dask scheduler answers at {where}: {str(error).splitlines()[0].rstrip('.')}.") from None
-    with client:
-        yield _introduced(client, out)
-
-
-def _introduced(client: Client, out: Output) -> Client:
-    where = f"dashboard at {client.dashboard_link}" if client.dashboard_link else "without a dashboard"
-    out.note(f"Dask cluster of {counted(len(client.nthreads()), 'worker')}, {where}.")
-    return client
+        connected: AbstractContextManager[tuple[Any, Client]] = local_cluster(
+            **({"n_workers": int(number)} if number else {})
+        )
+    else:
+        try:
+            connected = nullcontext((None, distributed.Client(where, timeout=ANSWERS_WITHIN)))
+        except (OSError, ValueError) as error:
+            reason = str(error).splitlines()[0].rstrip(".")
+            raise VotronError(f"No Dask scheduler answers at {where}: {reason}.") from None
+    with connected as (_, client), client:
+        workers = counted(len(client.nthreads()), "worker")
+        out.note(f"Dask cluster of {workers}, dashboard at {client.dashboard_link or 'no address'}.")
+        yield client
 
 
 def train_on_cluster(job: Job, estimator: Estimator) -> Trained:

@@ -6,7 +6,6 @@ says of the reading in training.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import platform
 import sys
@@ -17,14 +16,14 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
 
 from votron import __version__
 from votron._util.frames import plain_labels
-from votron._util.pipelines import classifier_of
+from votron._util.pipelines import classifier_of, rows_for_classifier
 from votron._util.text import counted, first_of, left_out, utc_now
 from votron._util.types import Array, Estimator, Params, Rows, RowsLike
 from votron.cli.output import Output
@@ -47,6 +46,7 @@ from votron.errors import DataError, VotronError
 if TYPE_CHECKING:
     from votron.data import Examples
     from votron.saving import Manifest
+    from votron.tables import TableEncoder
     from votron.theory import Certificate
 
 
@@ -60,8 +60,9 @@ class SavedModel:
     manifest: Manifest | None = None
     rule: str | None = None
     """The rule that was asked for."""
-    seen: Params = field(default_factory=dict)
-    """Values that training had not, and missing ones, in the rows that went through."""
+    unseen: Counter[Any] = field(default_factory=Counter)
+    missing: Counter[str] = field(default_factory=Counter)
+    """Values that training had not, and missing ones by column, in the rows that went through."""
 
     @property
     def estimator(self) -> Estimator:
@@ -83,22 +84,15 @@ class SavedModel:
         return (share, seed) if isinstance(share, float) and isinstance(seed, int) else None
 
     @cached_property
-    def columns(self) -> dict[str, str] | None:
-        """The columns of the tables that it takes, with their kinds; None if it takes no tables."""
+    def encoder(self) -> TableEncoder | None:
         from votron.tables import encoder_of
 
-        encoder = encoder_of(self.model)
-        return None if encoder is None else encoder.column_kinds_
+        return encoder_of(self.model)
 
     @property
-    def known(self) -> Params:
-        """The features of its data, as options of reading."""
-        return {"n_features": int(self.model.n_features_in_)} if self.columns is None else {"columns": self.columns}
-
-    def with_estimator(self, other: Estimator) -> SavedModel:
-        if not hasattr(self.model, "steps"):
-            return replace(self, model=other)
-        return replace(self, model=type(self.model)([*self.model.steps[:-1], ("model", other)]))
+    def columns(self) -> dict[str, str] | None:
+        """The columns of the tables that it takes, with their kinds; None if it takes no tables."""
+        return None if self.encoder is None else self.encoder.column_kinds_
 
     def prepared(self, X: RowsLike) -> RowsLike:
         """Return rows as the model takes them: tables, or numbers where it knows no names."""
@@ -112,29 +106,18 @@ class SavedModel:
     def features(self, X: RowsLike) -> RowsLike:
         """Return rows as the classifier itself takes them; remember what is odd about them."""
         X = self.prepared(X)
-        if not hasattr(self.model, "steps"):
-            return X
-        from votron.tables import encoder_of
-
-        encoder = encoder_of(self.model)
-        if encoder is not None:
-            self.seen.setdefault("unseen", Counter()).update(encoder.unseen(X))
-        missing = self.seen.setdefault("missing", {})
-        for name, n in missing_by_column(X[list(self.columns)] if self.columns else X).items():
-            missing[name] = missing.get(name, 0) + n
-        return self.model[:-1].transform(X)
+        if self.encoder is not None:
+            self.unseen.update(self.encoder.unseen(X))
+        if hasattr(self.model, "steps"):
+            self.missing.update(missing_by_column(X[list(self.columns)] if self.columns else X))
+        return rows_for_classifier(self.model, X)
 
     def remarks(self) -> list[str]:
         """Return remarks on the rows that went through: values that training had not, and missing ones."""
-        remarks: list[str] = []
-        if "unseen" in self.seen:
-            from votron.tables import unseen_sentences
+        from votron.tables import unseen_sentences
 
-            remarks += unseen_sentences(self.seen["unseen"])
-        if missing := self.seen.get("missing"):
-            named = first_of([f"{name!r} in {counted(n, 'row')}" for name, n in missing.items()], 5)
-            remarks.append(f"Missing values were filled in: {named}.")
-        return remarks
+        named = first_of([f"{name!r} in {counted(n, 'row')}" for name, n in self.missing.items()], 5)
+        return [*unseen_sentences(self.unseen), *[f"Missing values were filled in: {named}."] * bool(named)]
 
     def is_training_data(self, data: DataArgument) -> bool:
         """Tell whether data are those of training: a file by its digest, a set by its name and part."""
@@ -147,17 +130,16 @@ class SavedModel:
 
     def reading(self, data: DataArgument, *, labels: str = "required", beside: bool = False) -> Params:
         """Return how to read data for it; those ``beside`` others leave ``--part`` and ``--label`` to these."""
-        from votron.tables import encoder_of
-
-        found, encoder, typed = self._as_in_training(), encoder_of(self.model), data.options
+        found, typed = self._as_in_training(), data.options
         if beside and Path(data.label or "").exists():
             typed.pop("label", None)  # a file of labels, which belongs to the other data
-        filled = encoder is not None and not any(column.passes_missing for column in encoder.columns_)
         optional = {"n_features", *found, *typed} if beside else {"n_features", *found} - typed.keys()
+        filled = self.encoder is not None and not any(column.passes_missing for column in self.encoder.columns_)
         found |= {"missing": "keep" if filled else "refuse", "optional": optional} | typed
         if beside:
             found.pop("part", None)
-        found |= self.known | {"labels": labels, "label_kind": label_kind(self.classes)}
+        known = {"n_features": int(self.model.n_features_in_)} if self.columns is None else {"columns": self.columns}
+        found |= {**known, "labels": labels, "label_kind": label_kind(self.classes)}
         trained = self.provenance.get("label")
         if "label" not in typed and isinstance(trained, str):
             numbered = labels == "required" and trained.removeprefix("-").isdecimal()
@@ -165,22 +147,22 @@ class SavedModel:
         return found
 
     def _as_in_training(self) -> Params:
-        """Return the options of reading that hold as in training; the model file may say anything there."""
-        found, before = {}, self.part("reading")
-        for name in KEPT:
-            with contextlib.suppress(VotronError, TypeError):
-                if before.get(name) is not None and ReadOptions(**{name: before[name]}):
-                    found[name] = before[name]
+        """Return the options of reading that hold as in training, if they are valid: files may say anything there."""
+        before = self.part("reading")
+        found = {name: before[name] for name in KEPT if before.get(name) is not None}
+        try:
+            ReadOptions(**found)
+        except (VotronError, TypeError):
+            return {}
         return found
 
-    def training_data(self, data: DataArgument, **more: object) -> tuple[FileRows, FileRows | None]:
+    def training_data(self, data: DataArgument) -> tuple[FileRows, FileRows | None]:
         """Read training data again as training read them; return the rows trained on, and those held out."""
-        options, before = self.leaving_out(self.reading(data)) | more, self.part("reading")
-        if "part" not in options and before.get("part") in ("train", "test"):
-            options["part"] = before["part"]
-        weights = self.part("sample_weight").get("column")
-        weights = weights if isinstance(weights, str) else None
-        if "columns" in options and weights is not None:
+        options, weights = self.leaving_out(self.reading(data)), self.part("sample_weight").get("column")
+        if self.part("reading").get("part") in ("train", "test"):
+            options.setdefault("part", self.part("reading")["part"])
+        weights = weights if isinstance(weights, str) and self.columns else None
+        if weights is not None:
             options["columns"] = {**options["columns"], weights: "number"}
         rows = labelled_rows(read_labelled(data.path, options), weights)
         if self.split is None:
@@ -209,13 +191,11 @@ def labelled_batches(path: str, options: Params, out: Output) -> Iterator[Exampl
         out.note(f"Left out: {left_out(dropped, unlabelled)}.")
 
 
-def examples_to_evaluate(
-    saved: SavedModel, data: DataArgument, out: Output, *, held_out: bool, **more: object
-) -> Iterator[Examples]:
+def examples_to_evaluate(saved: SavedModel, data: DataArgument, out: Output, *, held_out: bool) -> Iterator[Examples]:
     """Yield rows with labels to measure a model on: all, or those that training held out."""
     trained_on = saved.is_training_data(data)
     if not held_out:
-        yield from labelled_batches(data.path, saved.reading(data) | more, out)
+        yield from labelled_batches(data.path, saved.reading(data), out)
         if trained_on:
             other = "--held-out takes the rows that --test held out" if saved.split else "measure it on other rows"
             out.note(f"The model was trained on {data.name}, so it does better here than on new rows: {other}.")
@@ -224,7 +204,7 @@ def examples_to_evaluate(
         raise click.UsageError(f"--held-out is for models trained with --test FRACTION. {saved.path!r} was not.")
     if not trained_on:
         raise VotronError(f"--held-out needs the training data of {saved.path!r}, which {data.path!r} is not.")
-    _, held = saved.training_data(data, **more)
+    _, held = saved.training_data(data)
     assert held is not None
     out.note(*held.examples.notes)
     yield held.examples
@@ -246,11 +226,11 @@ def load_model(
     saved = SavedModel(path, model, dict(manifest.provenance or {}), manifest)
     if rule is None and not normalize_vectors:
         return saved
-    if not hasattr(saved.estimator, "with_rule"):
+    if not hasattr(saved.model, "with_rule"):
         kind = type(saved.estimator).__name__
         raise VotronError(f"--rule is for models of --estimator voted. {path!r} holds a {kind}.")
-    other = saved.estimator.with_rule(rule or saved.estimator.rule, normalize_vectors)
-    return replace(saved.with_estimator(other), rule=other.rule)
+    other = rule or saved.estimator.rule
+    return replace(saved, model=saved.model.with_rule(other, normalize_vectors), rule=other)
 
 
 def scores_of(saved: SavedModel, method: str, rows: Rows | None) -> dict[tuple[str, str], list[object]]:

@@ -82,10 +82,13 @@ def predict(
             out.note(*batch.notes)
             found: Columns = {} if batch.files is None else {("", "file"): batch.files}
             found |= {("", name): batch.X[name].to_list() for name in keep}
-            gone = _incomplete(batch.X[list(saved.columns or ())]) if blank else np.zeros(batch.n_rows, dtype=bool)
+            gone = np.zeros(batch.n_rows, dtype=bool)
+            for name in saved.columns or () if blank else ():
+                gone |= missing_in(batch.X[name])
             found |= _predicted(saved, batch.X, gone, threshold, methods)
-            as_lines = out.json or output.endswith(_JSON)
-            lines = _json_lines(found) if as_lines else _csv_lines(found, head=n == 0)
+            names = ["p_" * (group == "probabilities") + name for group, name in found]
+            lines = as_csv([*[names] * (n == 0), *zip(*found.values(), strict=True)])
+            lines = _json_lines(found) if out.json or output.endswith(_JSON) else lines
             file.write((printable(lines) if on_screen else lines).encode("utf-8", "backslashreplace"))
             n, dropped, blanks = n + batch.n_rows, dropped + batch.dropped, blanks + int(gone.sum())
         file.flush()
@@ -96,10 +99,6 @@ def predict(
         out.note(f"Without a label: {left_out(blanks, 0)}.")
     if output != "-":
         out.note(f"{counted(n, 'label')} in {output}")
-
-
-def _incomplete(X: RowsLike) -> Array:
-    return np.asarray(np.any([missing_in(X[name]) for name in X.columns], axis=0))
 
 
 def _predicted(saved: SavedModel, X: RowsLike, gone: Array, threshold: float | None, methods: Sequence[str]) -> Columns:
@@ -119,11 +118,6 @@ def _labels(saved: SavedModel, rows: Rows, threshold: float | None) -> Array:
         return np.asarray(saved.estimator.predict(rows))
     second = np.asarray(saved.estimator.predict_proba(rows))[:, 1] >= threshold
     return np.asarray(saved.classes[second.astype(int)])
-
-
-def _csv_lines(columns: Columns, *, head: bool) -> str:
-    names = ["p_" * (group == "probabilities") + name for group, name in columns]
-    return as_csv([*[names] * head, *zip(*columns.values(), strict=True)])
 
 
 def _json_lines(columns: Columns) -> str:

@@ -113,21 +113,6 @@ def missing_by_column(X: RowsLike) -> dict[str, int]:
     return {name: n for name, n in counts.items() if n}
 
 
-# -- rows to train on -------------------------------------------------------------------------------------------------
-
-
-def weights_of(data: Examples, column: str) -> Floats:
-    """Return the numbers in a column of a table."""
-    source = base_name(data.source)
-    if column not in (data.columns or ()):
-        meant = did_you_mean(column, data.columns or ())
-        raise click.UsageError(f"--sample-weight: {source} has no column {column!r}.{meant}")
-    try:
-        return np.array(data.X[column].to_numpy(), dtype=np.float64)
-    except (TypeError, ValueError):
-        raise DataError(f"{source}, column {column!r}: weights must be numbers.") from None
-
-
 @dataclass(frozen=True)
 class FileRows:
     """Labelled rows of a file, with their weights and names if they have any."""
@@ -149,12 +134,18 @@ class FileRows:
         return FileRows(self.examples.take(rows), weights, names)
 
 
-def labelled_rows(examples: Examples, weights: str | None) -> FileRows:
-    """Return the rows of examples; those of weight 0 are left out, and the column of weights is not a feature."""
-    if weights is None:
+def labelled_rows(examples: Examples, column: str | None) -> FileRows:
+    """Return the rows of examples; the column of weights is not a feature, and rows of weight 0 are left out."""
+    if column is None:
         return FileRows(examples)
-    found = weights_of(examples, weights)
-    return FileRows(replace(examples, X=examples.X.drop(weights)), found).take(np.flatnonzero(found))
+    source, columns = base_name(examples.source), examples.columns or []
+    if column not in columns:
+        raise click.UsageError(f"--sample-weight: {source} has no column {column!r}.{did_you_mean(column, columns)}")
+    try:
+        weights = np.array(examples.X[column].to_numpy(), dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DataError(f"{source}, column {column!r}: weights must be numbers.") from None
+    return FileRows(replace(examples, X=examples.X.drop(column)), weights).take(np.flatnonzero(weights))
 
 
 def rows_to_train_on(data: DataArgument, weights: str | None, out: Output) -> FileRows:
@@ -208,9 +199,6 @@ def remarks_on(rows: FileRows, *, weighed: bool) -> list[str]:
             "them: --class-weight balanced gives them more weight."
         )
     return remarks
-
-
-# -- labels that were typed -------------------------------------------------------------------------------------------
 
 
 def label_kind(classes: Array) -> str:

@@ -14,8 +14,6 @@ from votron.cli.command import NewFile, command, flag, option, size
 from votron.cli.models import provenance_of, save_model
 from votron.cli.output import in_words, pairs, write_figure
 from votron.cli.training import Job, Trained, certificate_of, estimator_of, measure, train_in_memory
-from votron.evaluate.evaluation import beside_majority, rarest_in_words
-from votron.plots.training import RulesOverTime
 
 _SHOWN = ("kernel", "rule", "epochs", "converged", "mistakes", "support")
 _FEWEST_ROWS, _HIGH_ERROR = 100, 0.1
@@ -64,6 +62,8 @@ _stream = "Data larger than memory"
 @click.pass_obj
 def train(command_line: str, /, **typed: object) -> None:
     """Train a classifier on labelled data and write a model file."""
+    from votron.plots.training import RulesOverTime
+
     job = Job(command=command_line, **typed)  # type: ignore[arg-type]
     seed = job.params.get("random_state")
     if seed is None:  # drawn here, so that the model file can say how to repeat the run
@@ -161,6 +161,8 @@ def _summary(job: Job, trained: Trained, seed: int, n_bytes: int) -> Params:
 
 
 def _error_in_words(trained: Trained) -> dict[str, str]:
+    from votron.evaluate.evaluation import beside_majority, rarest_in_words
+
     error = trained.error
     if not error:
         return {}

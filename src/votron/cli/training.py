@@ -29,7 +29,6 @@ from votron.cli.reading import (
 )
 from votron.data.options import STRATEGIES
 from votron.errors import VotronError
-from votron.evaluate.evaluation import Confusion
 
 if TYPE_CHECKING:
     from votron.data import Examples
@@ -214,6 +213,8 @@ def faster_linear(model: Estimator, rows: FileRows, seconds: float, seed: int) -
 
 def measure(job: Job, trained: Trained, seed: int, curve: RulesOverTime | None) -> None:
     """Measure the error on test data, or else on the rows trained on; the model file keeps the first."""
+    from votron.evaluate.evaluation import Confusion
+
     if job.test is not None and job.share is None:
         saved = SavedModel(job.output, trained.model, trained.provenance)
         how = saved.reading(replace(job.data, path=job.test), beside=True)

@@ -101,29 +101,20 @@ def tune(
     rows = rows_to_train_on(data, sample_weight, out)
     out.note(*remarks_on(rows, weighed="class_weight" in params or score != "accuracy"))
     search.set_params(**by_label(params, rows.y))
-    start, n, size = time.monotonic(), len(rows.y), 0
     model = behind_encoder(data.encoder(search, rows.X, rows.examples.label), search)
-    fit(model, rows)
-    seconds, facts, settings = time.monotonic() - start, _facts(search), _settings(search)
-    if output is not None:
-        made = provenance_of(data, rows.examples, n, command_line, sample_weight)
-        made |= {"tuned": facts, "missing": missing_by_column(rows.X)}
-        size = save_model(_with_best(model), output, made)
-    found = {
-        "best": search.best_params_,
-        **facts,
-        "rows": n,
-        "seconds": seconds,
-        "skipped": [{"params": setting, "reason": why} for setting, why in search.skipped_],
-        "table": settings,
-        "model": None if output is None else {"file": output, "bytes": size},
-    }
-    lines = [f"{_tried(search)}, {folds} folds of {rows_used(min(n, max_rows), n)}, {duration(seconds)}\n"]
-    lines.append(as_table(settings, len(settings) if out.verbose else _SHOWN))
+    found, n = _searched(model, rows), len(rows.y)
+    lines = [f"{_tried(search)}, {folds} folds of {rows_used(min(n, max_rows), n)}, {duration(found['seconds'])}\n"]
+    lines.append(as_table(found["table"], len(found["table"]) if out.verbose else _SHOWN))
     for setting, why in search.skipped_ if out.verbose else ():
         lines.append(wrapped(f"Left out: {_as_options(setting)}: {why}"))
     lines.append(f"\nThe best, as options of `votron train`: {_as_options(search.best_params_)}")
+    skipped = [{"params": setting, "reason": why} for setting, why in search.skipped_]
+    found |= {"best": search.best_params_, "rows": n, "skipped": skipped, "model": None}
     if output is not None:
+        made = provenance_of(data, rows.examples, n, command_line, sample_weight)
+        made |= {"tuned": _facts(search), "missing": missing_by_column(rows.X)}
+        size = save_model(_with_best(model), output, made)
+        found["model"] = {"file": output, "bytes": size}
         lines.append(printable(f"Trained on all {n:,} rows: {output}, {rounded_bytes(size)}"))
     out.show(found, "\n".join(lines))
 
@@ -145,16 +136,23 @@ def tuned(job: Job, params: Params, seed: int, rows: FileRows, encoder: Estimato
     limit = None if job.tune is None or math.isinf(job.tune) else job.tune
     how = {"scoring": job.score, "max_rows": _MAX_ROWS, "time_limit": limit, "resume": job.resume}
     n_folds = min(5, max(2, int(np.unique(rows.y, return_counts=True)[1].max())))
-    search, start = _new_search(n_folds, seed, job.out, **how, **given), time.monotonic()
+    search = _new_search(n_folds, seed, job.out, **how, **given)
     model = behind_encoder(encoder, search)
-    fit(model, rows)
-    seconds, facts = time.monotonic() - start, _facts(search)
-    trained = Trained(_with_best(model), rows.examples, len(rows.y), seconds, rows)
-    trained.provenance["tuned"], trained.tuning = facts, facts | {"table": _settings(search)}
-    score = f"{facts['scoring']} {percent(search.best_score_)}"
-    best = _as_options(search.best_params_)
-    trained.remarks["tuned"] = f"{_tried(search)}, {n_folds} folds, {duration(seconds)}; {score} with {best}"
+    found = _searched(model, rows)
+    trained = Trained(_with_best(model), rows.examples, len(rows.y), found["seconds"], rows, tuning=found)
+    trained.provenance["tuned"] = _facts(search)
+    score = f"{found['scoring']} {percent(search.best_score_)}"
+    took, best = duration(found["seconds"]), _as_options(search.best_params_)
+    trained.remarks["tuned"] = f"{_tried(search)}, {n_folds} folds, {took}; {score} with {best}"
     return trained
+
+
+def _searched(model: Estimator, rows: FileRows) -> Params:
+    """Run the search that a model ends with; return what it found."""
+    start = time.monotonic()
+    fit(model, rows)
+    search = classifier_of(model)
+    return {**_facts(search), "seconds": time.monotonic() - start, "table": _settings(search)}
 
 
 def _new_search(folds: int, seed: int, out: Output, **settings: Any) -> Estimator:

@@ -1,10 +1,8 @@
 """The record of a linear kernel's perceptron, made on explicit weight vectors.
 
 Problem, input and output are those of `votron.engine.dual`; the kernel is x·z or x·z + c, the data are whole numbers,
-and τ is 0. Then v = Σ y x is a vector of as many whole numbers as there are features, a score is one product with it
-instead of one with every support vector, and as long as no sum exceeds 2^53 there is no rounding: the record is that
-of the dual engine, to the last bit. Where mistakes are many that is much faster; which is the case for linear kernels,
-which separate little.
+and τ is 0. Then a score is one product with v = Σ y x, instead of one with every support vector, and as long as no sum
+exceeds 2^53 there is no rounding: the record is that of the dual engine, to the last bit.
 """
 
 from __future__ import annotations
@@ -56,10 +54,7 @@ class LinearTrainer:
     def run(
         self, X: Rows, codes: Array, order: Index, n_steps: int, *, n_threads: int = 1, watcher: Watcher | None = None
     ) -> TrainingRun:
-        """Present the rows ``order`` of X, over and over, for ``n_steps`` steps or until a pass makes no mistake.
-
-        Parameters as in `DualTrainer.run`.
-        """
+        """Present rows as `DualTrainer.run` does."""
         n, last_mistake, interrupted = len(order), 0, False
         width = weights_width(self.n_vectors)
         weights, signs = aligned_zeros(X.shape[1], width), np.zeros(width)

@@ -120,10 +120,7 @@ class PrimalTrainer:
         thin: bool,
         largest_weight: float,
     ) -> PrimalTrainer:
-        """Return a trainer in the state that another returned as `state`.
-
-        Sparse weights that are ``thin`` were dense, and are so again when they are used.
-        """
+        """Return a trainer in a `state`; sparse weights that are ``thin`` are dense again when they are used."""
         made = cls(0, len(mistakes), bias=with_bias, margin=margin, joint=joint)
         made.n_features, made.weights, made.timed, made.time = int(weights.shape[0]), weights, timed, time
         made.bias_weights[: len(mistakes)], made.bias_timed[: len(mistakes)] = bias

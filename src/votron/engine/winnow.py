@@ -132,10 +132,7 @@ class WinnowTrainer:
     def run(
         self, rows: ActiveRows, codes: NDArray[np.int64], order: Index, n_steps: int, *, watcher: Watcher | None = None
     ) -> TrainingRun:
-        """Present the rows ``order``, over and over, for ``n_steps`` steps or until a pass makes no mistake.
-
-        However it ends, weights, counts and `time` are those of the same examples.
-        """
+        """Present the rows ``order``, over and over, for ``n_steps`` steps or until a pass makes no mistake."""
         n, at_once, how = len(order), self._rows_at_once(rows), self._how()
         steps = last_mistake = 0
         interrupted = False

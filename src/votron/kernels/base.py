@@ -84,16 +84,9 @@ class RowLoop:
 
 
 class Step(NamedTuple):
-    """One step from dot products to kernel values: a loop over a row of numbers, in place (see `RowLoop`).
+    """One step from dot products to kernel values: a `RowLoop`, its parameters, and how many terms it reads.
 
-    Attributes
-    ----------
-    loop : RowLoop
-        The loop.
-    parameters : tuple of float
-        The numbers that it is given.
-    n_terms : int
-        How many of the kernel's terms it reads. Steps read them one after another, and in all as many as there are.
+    Steps read the kernel's terms one after another, and in all as many as there are.
 
     Examples
     --------
@@ -108,9 +101,7 @@ class Step(NamedTuple):
 
 
 class Kernel:
-    """The base class of kernels, which turn dot products into kernel values.
-
-    Kernels are immutable, compare by value, and are called on two matrices of rows, dense or CSR.
+    """The base class of kernels, which are immutable, compare by value, and are called on two matrices of rows.
 
     Examples
     --------
@@ -149,10 +140,7 @@ class Kernel:
         return tuple(field.name for field in dataclasses.fields(cls))  # type: ignore[arg-type]
 
     def formula(self, xz: Term, xx: Term, zz: Term) -> Term:
-        """Return K(x, z) from x·z, x·x and z·z, by arithmetic and numpy's elementary functions.
-
-        Operands are numbers, arrays, or parts of an expression that is exported: use ``np.where`` instead of ``if``.
-        """
+        """Return K(x, z) from x·z, x·x and z·z, which may be parts of an expression: ``np.where`` instead of ``if``."""
         raise VotronError(f"{self!r} is no formula of dot products.")
 
     def affine(self) -> tuple[float, float] | None:
@@ -251,10 +239,7 @@ class Kernel:
     def from_dots(
         self, dots: Array, source: Index, low: int, high: int, terms: Floats, own: Floats, out: Floats
     ) -> None:
-        """Fill ``out[k, low:high]`` from ``dots[source[k], low:high]``.
-
-        ``terms`` has a column for each k, ``own`` one for each row of the block.
-        """
+        """Fill ``out[k, low:high]`` from ``dots[source[k], low:high]``, the terms of each k, and each row's own."""
         if (pending := pending_values(self, dots, source, terms, own)) is not None:
             _loops.kernel_rows(pending, low, high, np.empty(high - low), out)
             return

@@ -64,10 +64,8 @@ class GaussianKernel(Kernel):
     def suited_to(self, X: Rows) -> GaussianKernel:
         """Return this kernel with float32 arithmetic, if no value with these rows can be off by `TOLERANCE` for that.
 
-        Rows must be float32, and not all whole numbers, whose products are exact. A sum of n nonzero products, each
-        rounded to one part in 2^24, is off by at most n 2^-24 |x| |z|. So the squared
-        distance is off by at most n 2^-24 (|x| + |z|)², and no exponential by more than gamma times that. As a rule
-        roundings cancel, and values are off by a thousandth of the bound. A row's distance from itself is exactly 0.
+        A sum of n nonzero products, each rounded to one part in 2^24, is off by at most n 2^-24 |x| |z|, the squared
+        distance by n 2^-24 (|x| + |z|)², and the exponential by gamma times that.
 
         Examples
         --------
@@ -110,8 +108,8 @@ class GaussianKernel(Kernel):
 def _exponentiate(row, n, parameters, theirs, own, stride, spare):
     """K = exp(-gamma |x - z|^2) + coef0, the distance never below zero.
 
-    The exponential is computed here, by range reduction and a Taylor polynomial of degree 13 (within one unit in the
-    last place of the library's), because a library's vectorised one and the one that finishes a loop need not agree.
+    The exponential is computed here, by range reduction and a Taylor polynomial of degree 13, because a library's
+    vectorised one and the one that finishes a loop need not agree.
     """
     gamma, coef0, square = parameters[0], parameters[1], theirs[0]
     for r in range(n):

@@ -12,16 +12,7 @@ from votron.errors import VotronError
 
 @dataclass(frozen=True)
 class MercerCheck:
-    """Whether a Gram matrix is positive semi-definite; true or false where a truth value is wanted.
-
-    Attributes
-    ----------
-    positive : bool
-        The answer.
-    eigenvalue : float
-        The smallest eigenvalue: the offending one when the answer is no.
-    tolerance : float
-        How far below 0 counts as rounding.
+    """Whether a Gram matrix is positive semi-definite, its smallest eigenvalue, and how far below 0 is rounding.
 
     Examples
     --------

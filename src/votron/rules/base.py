@@ -53,12 +53,13 @@ class Rule:
     """Whether it depends on held-out rows, and not on the record alone."""
     by_row: ClassVar[bool] = False
     """Whether each row is scored by vectors of its own."""
+    certified_as: ClassVar[str] = "{rule} after {training}"
+    """Its name in certificates, after a training of, say, "one epoch"."""
     compiled: ClassVar[tuple[str, ...] | None] = ()
     """Tallies that the compiled scan keeps, for vectors as they are and normalised ones; None: Python keeps them."""
 
     def predictor(self, training: str, normalized: bool) -> str:
-        """Return the name of this rule in certificates, after a training of, say, "one epoch"."""
-        return f"{self.name} after {training}"
+        return self.certified_as.format(rule=self.name, training=training)
 
     def lengths_matter(self, n_vectors: int) -> bool:
         """Tell whether normalising vectors changes labels; of one vector alone it changes no sign."""
@@ -69,10 +70,7 @@ class Rule:
         return None
 
     def combination(self, vectors: Vectors, normalized: bool, uniform: float) -> Combination:
-        """Return how examples make up the score of a row, whose content gives ``uniform`` in [0, 1).
-
-        By default the rule's own coefficients; where it has none, those of the mean of all vectors.
-        """
+        """Return how examples make up the score of a row, whose content gives ``uniform`` in [0, 1)."""
         found = self.expansion(vectors, normalized)
         if found is not None:
             return Combination(*found, self.words, exact=True)
@@ -142,10 +140,7 @@ class DrawnRule(Rule, ABC):
 
 
 def expansion_at(vectors: Vectors, times: Index, normalized: bool) -> tuple[Floats, Floats]:
-    """Return the vectors alive at times, one a class, as coefficients of the support rows, and what to divide by.
-
-    Without weights they are whole numbers, so that scores of 0 stay 0.
-    """
+    """Return the vectors alive at times, one a class, as coefficients of the support rows, and what to divide by."""
     record = vectors.record
     out, divisor = np.zeros((record.n_vectors, len(record.support))), np.ones(record.n_vectors)
     kept = record.time <= times[record.vector]
@@ -247,10 +242,8 @@ class Average(TallyRule):
 class Last(MomentRule):
     name = "last"
     words = "the last vector"
+    certified_as = "last vector"
     unsteady = True
-
-    def predictor(self, training: str, normalized: bool) -> str:
-        return "last vector"
 
     def times(self, vectors: Vectors, until: int) -> Index:
         return np.full(vectors.record.n_vectors, until, dtype=np.int64)
@@ -260,9 +253,7 @@ class Last(MomentRule):
 class Random(DrawnRule):
     name = "random"
     words = "for each row one moment of training, drawn at random"
-
-    def predictor(self, training: str, normalized: bool) -> str:
-        return f"random vector of {training}"
+    certified_as = "random vector of {training}"
 
     def times(self, uniform: Floats, until: int) -> Index:
         return np.floor((until + 1.0) * uniform).astype(np.int64)
@@ -272,9 +263,7 @@ class Random(DrawnRule):
 class Pocket(MomentRule):
     name = "pocket"
     words = "the vector that survived longest"
-
-    def predictor(self, training: str, normalized: bool) -> str:
-        return "longest-lived vector"
+    certified_as = "longest-lived vector"
 
     def times(self, vectors: Vectors, until: int) -> Index:
         return vectors.record.until(until).pocket()
@@ -284,10 +273,8 @@ class Pocket(MomentRule):
 class Holdout(MomentRule):
     name = "holdout"
     words = "the moment with the fewest errors on a held-out part"
+    certified_as = "held-out choice"
     needs_held_out = True
-
-    def predictor(self, training: str, normalized: bool) -> str:
-        return "held-out choice"
 
     def times(self, vectors: Vectors, until: int) -> Index:
         if vectors.holdout is None:

@@ -1,8 +1,4 @@
-"""The scan over a record: a block of rows on its way from the first mistake to the last, for all rules at once.
-
-An event is the mistakes, of one class or several, of one step; its kernel values are those of its example with the
-block's rows, added to the scores of the vectors that are alive.
-"""
+"""The scan over a record: a block of rows on its way from the first mistake to the last, for all rules at once."""
 
 from __future__ import annotations
 

@@ -26,16 +26,7 @@ _DOTS_KEPT_IN_ALL = 512 << 20
 
 @dataclass(frozen=True, eq=False)
 class HoldoutCurve:
-    """Held-out errors over time: the times at which they fell below all before, and to what.
-
-    Attributes
-    ----------
-    times : int64 array
-        Times, rising; the vectors of that time have fewer errors than those of any time before.
-    errors : int64 array
-        How many.
-    n_examples : int
-        Size of the held-out part.
+    """The times at which the errors on ``n_examples`` held-out rows fell below all before, and to what.
 
     Examples
     --------

@@ -1,9 +1,4 @@
-"""Model files: what they are made of, and how they are read without trust.
-
-- `models`: `save`, `load` and `read_manifest`;
-- `classifiers`, `steps`, `parts`: how each thing is stored, one struct a thing;
-- `tensors`, `container`: arrays by name, and the file itself.
-"""
+"""Model files, which are read without trust."""
 
 from votron.saving.models import Manifest, read_manifest
 

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from votron._util.types import Estimator, Floats, Index
-from votron.engine import PrimalTrainer, WinnowTrainer
+from votron.engine import PrimalTrainer
 from votron.errors import ModelFileError
 from votron.estimators.adatron import KernelAdatronClassifier
 from votron.estimators.averaged import AveragedPerceptronClassifier
@@ -252,16 +252,9 @@ class Winnow(Classifier, tag="WinnowClassifier"):
 
     def build(self, model: WinnowClassifier, tensors: Tensors) -> None:
         n, width = model._n_vectors, self.n_features * (2 if model.complement else 1)
-        trainer = WinnowTrainer(
-            0,
-            n,
-            promotion=model.promotion,
-            threshold=width / 2 if model.threshold is None else model.threshold,
-            eliminate=model.demotion == "eliminate",
-            complement=bool(model.complement),
-        )
-        trainer.n_features, trainer.time = self.n_features, self.time
-        trainer.weights = tensors.take("weights", "f8", (n, width), least=0)
+        weights = tensors.take("weights", "f8", (n, width), least=0)
+        trainer = model._new_trainer()
+        trainer.weights, trainer.time = weights, self.time
         for name in ("promotions", "demotions"):
             setattr(trainer, name, tensors.take(name, "i8", (n,), least=0))
         model._keep(trainer)
