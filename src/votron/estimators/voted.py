@@ -159,7 +159,7 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
     kernel_ : Kernel
         The kernel, with its numbers.
     cluster_account_ : ClusterTimings
-        After training on Dask collections: where time and bytes went.
+        After training on Dask collections: messages, and the work of each worker.
     history_ : TrainingHistory
         How the model came about: data, order of presentation, passes and choices.
     n_features_in_, feature_names_in_ : int and array of str
