@@ -25,12 +25,12 @@ from votron.data.formats.base import Format, Part
 from votron.data.options import ReadOptions
 from votron.data.tables import (
     OddValueError,
-    as_table,
     check_names,
     is_code,
     label_in,
     polars,
     polars_errors,
+    table_bytes,
 )
 from votron.errors import DataError
 
@@ -76,10 +76,7 @@ class Csv(Format):
 
     def write(self, examples: Examples) -> bytes:
         """Return a table as text."""
-        frame, buffer = as_table(examples), io.BytesIO()
-        with polars_errors(f"Cannot write {examples.source!r} as {self.name}"):
-            frame.write_csv(buffer, separator=self.separator or ",")
-        return buffer.getvalue()
+        return table_bytes(examples, "csv", separator=self.separator or ",")
 
 
 class Tsv(Csv):
