@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -53,8 +54,10 @@ def polars_errors(what: str) -> Iterator[None]:
 
 
 def check_names(names: Iterable[str], name: str) -> None:
-    """Refuse names of columns that polars takes for patterns."""
-    for each in names:
+    """Refuse names of columns that are the same, or that polars takes for patterns."""
+    for each, n in Counter(filter(None, names)).items():
+        if n > 1:
+            raise DataError(f"The names of the columns of {name} must differ. Got {short_repr(each)} twice instead.")
         if each.startswith("^") and each.endswith("$"):
             raise DataError(f"The column {short_repr(each)} of {name} must have another name: it reads as a pattern.")
 
