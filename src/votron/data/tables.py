@@ -159,7 +159,7 @@ class _Table:
     def read(self, name: str) -> Series:
         """Return a column that holds what is asked for, or what it held in the parts before."""
         column, seen, is_label = self.frame.get_column(name), self.part.seen, name == self.label
-        told = self.options.label_kind if is_label else self.options.kind_of(name)
+        told = (self.options.label_kind if is_label else None) or self.options.kind_of(name)
         before = None if seen is None or told is not None else seen.get(name)
         if self.part.typed is not None:
             wanted = ("text" if told else before or "label") if is_label else told or before
