@@ -41,9 +41,6 @@ ANSWERS_WITHIN = 10.0
 """Seconds in which a scheduler must answer."""
 
 
-# -- streams ----------------------------------------------------------------------------------------------------------
-
-
 def train_on_stream(job: Job, estimator: Estimator) -> Trained:
     """Go through the data once before learning, and then as often as was asked for."""
     from votron.data import scan_stream
@@ -112,9 +109,6 @@ def _check_stream(job: Job, estimator: Estimator) -> None:
         raise click.UsageError(f"--rule {estimator.rule} needs held-out rows, which --stream has not.")
     if job.data.table.get("text") and job.data.table.get("text_features") == "tfidf":
         raise click.UsageError("--text-features must be hashing with --stream, since tfidf needs all texts at once.")
-
-
-# -- clusters ---------------------------------------------------------------------------------------------------------
 
 
 @contextmanager
