@@ -116,15 +116,6 @@ def test_a_line_fits_the_terminal_and_covers_the_one_before(terminal, clock, col
     assert {len(frame) for frame in frames(written())} == {columns - 1}
 
 
-def test_a_dumb_terminal_gets_plain_lines(terminal, clock, monkeypatch):
-    monkeypatch.setenv("TERM", "dumb")
-    stream, written = terminal()
-    run(stream, clock, seconds=1.0)
-    lines = written().splitlines()
-    assert len(lines) == 10
-    assert lines[-1].startswith("fit 100%, epoch")
-
-
 def test_work_without_a_known_end_has_neither_percent_nor_bar(terminal, clock):
     stream, written = terminal(40)
     lines = io.StringIO()

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from votron import VotronError
-from votron._util.registry import Registry
 from votron.kernels import KERNELS, Kernel, register_kernel
 from votron.rules import RULES, MomentRule
 from votron.theory.evidence import LAST
@@ -108,15 +107,3 @@ def test_two_bounds_of_one_name():
         register_bound(bound("mine", another))
     with pytest.raises(VotronError, match="it is one of Votron's"):
         register_bound(bound(STATEMENTS[-1].name, one))
-
-
-def test_a_name_is_taken_once():
-    shapes = Registry("shape", "votron.no-such-group", lambda shape: (shape.name, shape))
-    assert isinstance(shapes.register(First()), First)
-    assert isinstance(shapes.register(First()), First)
-
-    class Other(First):
-        pass
-
-    with pytest.raises(VotronError, match="There is a shape of the name 'first' already"):
-        shapes.register(Other())

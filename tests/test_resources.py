@@ -135,10 +135,3 @@ def test_threads(monkeypatch, n_jobs, openmp, expected):
 def test_other_numbers_of_threads_are_refused(n_jobs):
     with pytest.raises(VotronError, match="'n_jobs' parameter of SomeClassifier"):
         effective_threads(n_jobs, owner="SomeClassifier")
-
-
-def test_workers_of_joblib_share_the_cores(monkeypatch):
-    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    alone = effective_threads(-1)
-    inside = joblib.Parallel(n_jobs=2)(joblib.delayed(effective_threads)(None) for _ in range(2))
-    assert inside == [max(1, alone // 2)] * 2

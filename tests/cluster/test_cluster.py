@@ -145,12 +145,6 @@ def test_partial_fit_of_the_averaged_perceptron(client, digits, tmp_path):
     assert np.array_equal(remote.n_mistakes_, local.n_mistakes_)
 
 
-def test_memory_limit_of_a_worker(client, digits):
-    X, y = digits
-    for memory_limit in (0, "200kB", "1GB"):
-        assert_same(voted(memory_limit=memory_limit), X, y, *spread(X, y, 450))
-
-
 def test_prediction_is_lazy_and_blockwise(client, digits):
     X, y = digits
     model = voted().fit(X, y)

@@ -17,7 +17,6 @@ from clusters import cluster_of
 from faults import Fault, check, parts
 from sklearn.datasets import load_digits
 
-from votron import VotedPerceptronClassifier
 from votron.cluster import walk, workers
 from votron.cluster.rows import SpreadRows
 from votron.engine import DualTrainer
@@ -86,15 +85,6 @@ def test_the_loss_of_the_scheduler_is_told_in_a_sentence(tmp_path):
             process.wait()
 
 
-def test_a_client_that_is_closed(tmp_path):
-    X, y = parts(tmp_path)
-    trainer = DualTrainer(PolynomialKernel(3, 0.01), 10)
-    with cluster_of(1) as (_, client):
-        rows = SpreadRows(X, checked_chunk, "a test")
-        with pytest.raises(VotronError, match="Training has ended, since Dask lost its client, its scheduler"):
-            rows.run(trainer, y, np.arange(len(y)), 9000, watcher=Fault(500, client.close))
-
-
 @pytest.fixture
 def other_numba(tmp_path):
     """What makes a worker say that it has another numba, when it starts."""
@@ -128,18 +118,6 @@ def test_a_worker_with_other_versions_that_comes_late_gets_no_rows(tmp_path, oth
             rows.run(trainer, y, np.arange(len(y)), 3 * len(y), watcher=Fault(500, add))
     assert set(rows.account.workers) == first
     assert rows.account.moved == 0
-
-
-def ending(n):
-    os._exit(1)
-
-
-def test_workers_that_go_time_and_again():
-    chunk = da.from_delayed(dask.delayed(ending)(5), (5, 3), dtype=np.float64)
-    told = r"too many workers, .* \(KilledWorker\)"
-    once = {"distributed.scheduler.allowed-failures": 1}
-    with dask.config.set(once), cluster_of(1), pytest.raises(VotronError, match=told):
-        VotedPerceptronClassifier().fit(chunk, np.arange(5) % 2)
 
 
 def test_chunks_that_can_not_be_read_again(tmp_path):

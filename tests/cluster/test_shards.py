@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest.mock import Mock
 
 import dask.array as da
 import numpy as np
@@ -17,7 +18,7 @@ from strategies import FAMILIES, PLENTY, How, Problem, problems, thorough
 from votron import VotedPerceptronClassifier
 from votron.cluster.rows import witnesses_of
 from votron.cluster.shard import Numbers
-from votron.cluster.workers import Segment, part_of
+from votron.cluster.workers import Chunk, part_of
 from votron.errors import VotronError
 from votron.kernels import GaussianKernel, LinearKernel, NormalizedKernel, PolynomialKernel
 from votron.products import describe
@@ -84,7 +85,7 @@ def test_digits(kernel, real):
 def test_rows_that_have_changed_are_refused():
     rows = np.arange(12.0).reshape(4, 3)
     numbers = Numbers(LinearKernel(), describe(rows), 1, 0.0, 64, rows[:0])
-    what = numbers, Segment(7, 0, 4, np.arange(4)), np.zeros(4), (rows**2).sum(axis=1)
+    what = numbers, Chunk(7, np.arange(4)), np.zeros(4), (rows**2).sum(axis=1)
     assert np.array_equal(part_of(rows, *what).rows, rows)
     for changed in (rows + 1e-9, rows[::-1]):
         with pytest.raises(VotronError, match="Chunk 7 of X has other rows than when it was first read"):
@@ -107,6 +108,7 @@ def test_witnesses_stand_for_all_rows():
             assert (one.integer, one.low, one.high) == (all_of_them.integer, all_of_them.low, all_of_them.high)
 
 
-def test_without_a_client():
+def test_without_a_client(monkeypatch):
+    monkeypatch.setattr("distributed.get_client", Mock(side_effect=ValueError("no client")))
     with pytest.raises(VotronError, match=r"takes a client: distributed\.Client\(\) starts a cluster"):
         VotedPerceptronClassifier().fit(da.zeros((4, 2), chunks=(2, 2)), np.array([0, 1, 0, 1]))

@@ -2,7 +2,6 @@
 
 import csv
 import io
-import re
 
 import numpy as np
 import polars as pl
@@ -10,7 +9,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from votron import TableEncoder
 from votron.data import read_examples
 
 fixture_once = settings(
@@ -231,14 +229,6 @@ def test_columns_of_a_model(write, refused):
     refused(path, "must hold dates", "Got 5 in line 2", labels="none", columns={"day": "date"})
 
 
-def test_numbers_and_dates_written_as_text_are_read_as_in_training(write):
-    path = write("table.csv", 'price;day;y\n"$1,234.50";31/01/2024;0\n$3;1/2/2024;1\n$4.5;2/2/2024;0\n')
-    X = read_examples(path, label="y").X
-    encoder = TableEncoder().fit(X)
-    again = read_examples(path, label="y", columns=encoder.column_kinds_).X
-    assert np.array_equal(encoder.transform(again), encoder.transform(X))
-
-
 def test_columns_that_are_left_out_may_hold_anything(write, refused):
     path = write("table.csv", "id,a,y\n1,5,0\n2x,6,1\n3,7,0\n9,8,\n")
     options = {"label": "y", "missing": "drop", "drop_unlabelled": True}
@@ -343,11 +333,3 @@ def test_a_panic_of_polars_is_a_sentence(write, refused, monkeypatch):
     monkeypatch.setattr("polars.read_csv", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt()))
     with pytest.raises(KeyboardInterrupt):
         read_examples(write("table.csv", HEAD), label="class")
-
-
-def test_types_do_not_depend_on_where_a_value_stands(write):
-    text = "a,y\n" + "1,0\n" * 3000 + "x,1\n" * 3000
-    first, last = (read_examples(write(name, rows), label="y").X["a"].dtype for name, rows in (
-        ("a.csv", text), ("b.csv", "a,y\n" + "".join(reversed(re.findall(r".*\n", text)[1:]))))
-    )  # fmt: skip
-    assert first == last == pl.String

@@ -405,7 +405,7 @@ def test_bad_images(pictures, refused, monkeypatch):
     folder, _ = pictures
     odd = folder / "b" / "3.png"
     Image.new("L", (7, 3)).save(odd)
-    refused(folder, "All images must be of one size", "1.png' of 3 x 5 and", "3.png' of 3 x 7 pixels instead")
+    refused(folder, "All images must be of one size", "1.png' of (3, 5) and", "3.png' of (3, 7) pixels instead")
     Image.new("I;16", (5, 3)).save(odd)
     refused(folder, "3.png': it must have 8 bits a channel")
     odd.write_bytes(b"no image")

@@ -1,8 +1,6 @@
 """JSON and JSON Lines: tables of objects, whole and in batches, and what is none."""
 
-import io
 import json
-import math
 
 import polars as pl
 import pytest
@@ -10,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from votron.cli import main
-from votron.data import Examples, open_batches, read_examples, scan_stream, write_examples
+from votron.data import Examples, open_batches, read_examples, write_examples
 from votron.errors import DataError
 
 NAMES = st.sampled_from(["a", "b", "c c", "d"])
@@ -151,32 +149,11 @@ def test_numbers_after_words_are_words(tmp_path):
     assert rows == [("x", None), ("1", None), (None, 2)]
 
 
-def test_streams_learn_from_lines(tmp_path, capsys):
-    rows = [{"n": i % 7, "w": "ab"[i % 2], "y": "pq"[i % 2], "late": 1.0 if i > 30 else None} for i in range(60)]
-    path = tmp_path / "t.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    batches = open_batches(path, label="y", missing="keep", batch_bytes=300)
-    assert scan_stream(batches, missing="mean").columns == {"n": "number", "w": "text", "late": "number"}
-    options = ["--label", "y", "--stream", "--batch", "300", "--missing", "mean", "--estimator", "averaged"]
-    assert main(["train", str(path), *options, "-o", str(tmp_path / "m")]) == 0
-    assert main(["evaluate", str(tmp_path / "m"), str(path), "--json"]) == 0
-    assert "0.0" in capsys.readouterr().out
-
-
-def test_what_predict_writes_is_read(tmp_path, capsys, monkeypatch):
-    data, model, out = (str(tmp_path / name) for name in ("t.json", "m.votron", "out.jsonl"))
+def test_what_predict_writes_is_read(tmp_path):
     rows = [{"n": i % 9, "y": "pqr"[i % 3]} for i in range(30)]
+    data, model, out = (str(tmp_path / name) for name in ("t.json", "m.votron", "out.jsonl"))
     (tmp_path / "t.json").write_text(json.dumps(rows))
-    assert main(["train", data, "--label", "y", "-o", model]) == 0
+    assert main(["train", data, "--label", "y", "--kernel", "linear", "-o", model, "--quiet"]) == 0
     assert main(["predict", model, data, "--scores", "-o", out, "--keep", "n"]) == 0
     found = read_examples(out, label="label")
     assert found.columns == ["n", "scores.p", "scores.q", "scores.r"]
-    assert all(math.isfinite(score) for score in found.X["scores.p"])
-    capsys.readouterr()
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO((tmp_path / "t.json").read_bytes())))
-    assert main(["predict", model, "-", "--quiet"]) == 0
-    assert capsys.readouterr().out.split()[1:] == found.y.tolist()
-    for end in ("csv", "parquet", "jsonl", "json"):
-        assert main(["data", "convert", data, str(tmp_path / f"c.{end}"), "--label", "y"]) == 0
-        again = read_examples(tmp_path / f"c.{end}", label="y")
-        assert (again.X["n"].to_list(), again.y.tolist()) == ([row["n"] for row in rows], [row["y"] for row in rows])

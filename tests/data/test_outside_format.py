@@ -75,10 +75,6 @@ def days(tmp_path):
     return path
 
 
-def test_it_is_short():
-    assert len(FORMAT.strip().splitlines()) < 40
-
-
 def test_whole_and_batches(days):
     whole = read_examples(days, label="Play")
     assert (whole.format, whole.columns, whole.y.tolist()) == (
@@ -168,28 +164,15 @@ def test_a_package_that_brings_it(days):
         f"import sys; sys.path.insert(0, {str(folder)!r})\n"
         "from votron.cli import main\n"
         "assert main(['data', 'list']) == 0 and 'brought' not in sys.modules\n"
-        "assert main(['train', 'days.rows', '--label', 'Play', '-o', 'm.votron', '--quiet']) == 0\n"
-        "assert main(['predict', 'm.votron', 'days.rows', '-o', 'labels.csv']) == 0\n"
-        "how = ['--stream', '--gamma', '1', '--label', 'Play', '-o', 'n.votron', '--quiet']\n"
-        "assert main(['train', 'days.rows', *how]) == 0\n"
-        "assert main(['evaluate', 'm.votron', '-', '--format', 'jsonlines']) == 0\n"
         "assert main(['data', 'convert', 'days.rows', 'days.objects', '--label', 'Play']) == 0\n"
         "assert main(['data', 'convert', 'days.rows', 'x', '--to', 'jsonlines', '--label', 'Play']) == 0\n"
+        "assert main(['data', 'describe', '-', '--format', 'jsonlines']) == 0\n"
         "assert main(['data', 'describe', 'days.rows', '--format', 'nowhere']) != 0\n"
-        "open('days.rows', 'w').write('7')\n"
-        "assert main(['data', 'describe', 'days.rows']) == 1\n"
     )
+    command = [sys.executable, "-c", code]
     done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=folder,
-        input=days.read_text(),
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
+        command, cwd=folder, input=days.read_text(), capture_output=True, text=True, check=False, timeout=120
     )
     assert done.returncode == 0, done.stderr
-    assert (folder / "labels.csv").read_text().split()[1:] == ["no"] * 3 + ["yes"] * 3
     assert [json.loads(line) for line in (folder / "days.objects").read_text().splitlines()] == DAYS
     assert "must be one of 'csv', 'tsv', " in done.stderr
-    assert "votron data: The line 1 of 'days.rows' must be a JSON object." in done.stderr

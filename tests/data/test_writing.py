@@ -57,9 +57,7 @@ def test_arrays(tmp_path, suffix, sparse, labels):
     path = tmp_path / f"data{suffix}"
     examples = Examples(sp.csr_matrix(X) if sparse else X, y, "npy", "given.npy")
     if suffix == ".svm" and labels == "text":
-        with pytest.raises(
-            DataError, match=r"Labels in svmlight are numbers, and those of 'given.npy' are text, such as 'a'"
-        ):
+        with pytest.raises(DataError, match=r"Labels in svmlight are numbers\. Got 'a'"):
             write_examples(examples, path)
         assert not path.exists()
         return

@@ -152,28 +152,6 @@ def test_the_form_of_the_data_does_not_matter(data, how):
     assert_equal(replace(problem, X=np.repeat(values, 2, axis=0)[::2, ::-1][:, ::-1]).train(how), expected)
 
 
-def test_sums_depend_on_their_order_and_the_engine_keeps_it():
-    """From degree 3 on kernel values pass 2^53: a sum in another order would show."""
-    X, codes = scattered(80, 9, "bytes", seed=3)
-    problem = Problem(PolynomialKernel(6), X, codes, n_steps=160)
-    expected = problem.textbook()
-    assert expected.norm2.max() > 2.0**60
-    K = oracle.pairs(problem.kernel, X)
-    k = len(expected) - 1
-    terms = [
-        int(s) * K(int(e), int(expected.example[k]))
-        for e, s in zip(expected.example[:k], expected.sign[:k], strict=True)
-    ]
-    left, right = 0.0, 0.0
-    for term in terms:
-        left += term
-    for term in reversed(terms):
-        right += term
-    assert left == expected.score[k] != right
-    for how in WAYS:
-        assert_equal(problem.train(how), expected)
-
-
 def test_wide_sparse_rows_in_blocks_of_the_engine_s_own_choice():
     """More than 4096 features, few of them in a block: blocks are smaller then, and the last one is narrower."""
     rng = np.random.default_rng(6)
@@ -301,14 +279,6 @@ def test_a_watcher_hears_and_stops(n_blocks):
     assert run.steps == steps[-1]
     assert watcher.heard == [(s, 1 if s <= 32 else 2, int((whole.time <= s).sum())) for s in steps]
     assert_equal(trainer.record(32), whole.until(steps[-1]))
-
-
-def test_a_margin_asks_for_more_mistakes():
-    """y · score ≤ τ K(x, x): the threshold itself is a mistake, and is scaled by the row's own length."""
-    X, codes = np.array([[1, 0], [1, 0], [2, 0], [1, 0]]), np.zeros(4, dtype=np.int64)
-    for tau, times in ((0.0, [1]), (0.5, [1, 3]), (1.0, [1, 2, 3]), (0.4999, [1])):
-        record = Problem(LinearKernel(), X, codes, n_steps=4, margin=tau).train(How(2))
-        assert record.time.tolist() == times
 
 
 # -- dual and primal --------------------------------------------------------------------------------------------------

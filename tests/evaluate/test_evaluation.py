@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
-from sklearn.metrics import balanced_accuracy_score, f1_score, log_loss, roc_auc_score
+from sklearn.metrics import balanced_accuracy_score, confusion_matrix, f1_score, log_loss, roc_auc_score
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -15,6 +16,7 @@ from sklearn.svm import SVC, LinearSVC
 
 from votron import AveragedPerceptronClassifier, KernelAdatronClassifier, VotedPerceptronClassifier, VotronError
 from votron.evaluate import Evaluation
+from votron.evaluate.evaluation import clopper_pearson
 from votron.evaluate.figures import EvaluationFigure
 
 CLASSIFIERS = {
@@ -45,6 +47,7 @@ def test_numbers_are_scikit_learns(name, data):
     found, predicted = evaluated(model, X, y, parts=3), model.predict(X)
     document = found.to_dict()
     assert document["error"] == pytest.approx(1 - model.score(X, y))
+    assert document["confusion"] == confusion_matrix(y, predicted).tolist()
     assert document["balanced_accuracy"] == pytest.approx(balanced_accuracy_score(y, predicted))
     assert document["macro_f1"] == pytest.approx(f1_score(y, predicted, average="macro"))
     if hasattr(model, "predict_proba"):
@@ -96,3 +99,14 @@ def test_two_classes_have_curves(name, titles):
     assert set(shown) == {"Confusions", *titles}
     known, scores = found.ranking()
     assert f"area {roc_auc_score(known, scores):.4f}" in shown["ROC curve"].texts[0].get_text()
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.95, 0.999])
+@pytest.mark.parametrize(("wrong", "n"), [(0, 1), (1, 1), (0, 50), (3, 50), (25, 50), (49, 50), (50, 50), (7, 1000)])
+def test_the_interval_is_exact(wrong, n, confidence):
+    """At its ends, as many errors and more, or as few and fewer, have just the probability that is allowed."""
+    low, high = clopper_pearson(wrong, n, confidence)
+    assert 0 <= low <= wrong / n <= high <= 1
+    tail = (1 - confidence) / 2
+    assert low == 0 if wrong == 0 else binom.sf(wrong - 1, n, low) == pytest.approx(tail)
+    assert high == 1 if wrong == n else binom.cdf(wrong, n, high) == pytest.approx(tail)

@@ -9,6 +9,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
+from strategies import thorough
 
 from votron import (
     VotedPerceptronClassifier,
@@ -35,11 +36,12 @@ def textbook(model, rows, i, support, columns):
     return found
 
 
+@thorough(20)
 @given(seed=st.integers(0, 2**32 - 1), rule=st.sampled_from(["vote", "average", "last"]))
 def test_effects_are_those_of_the_definition(seed, rule):
     rng = np.random.default_rng(seed)
-    data = rng.normal(size=(40, 4)).round(2)
-    labels = np.arange(40) % 3
+    data = rng.normal(size=(24, 4)).round(2)
+    labels = np.arange(24) % 3
     rng.shuffle(labels)
     model = VotedPerceptronClassifier(rule=rule, epochs=2, random_state=0).fit(data, labels)
     found = model.explain(data[:3], feature_names=list("abcd"))
@@ -80,23 +82,12 @@ def test_a_column_of_words_is_one_column():
     assert found["Beak Length (mm)"].name == "Beak Length (mm) = 39.1"
 
 
-def test_frames_and_pictures_show_columns():
+def test_frames_show_columns():
     model = table_classifier(X, VotedPerceptronClassifier(random_state=0), missing="mean").fit(X, y)
     found = explain(model, X[:1], top=1)
     frame = found.to_frame()
     assert frame[frame["kind"] == "columns"]["share"].tolist() == [each.change for each in found[0].columns]
     assert found[0].to_dict()["columns"][0]["column"] == found[0].columns[0].column
-    names = [label.get_text() for label in found[0].plot().get_yticklabels()]
-    assert sorted(names) == sorted(each.name for each in found[0].columns)
-
-
-def test_kernel_values_in_a_frame_are_no_columns():
-    numbers = X.select_dtypes("number").dropna().to_numpy()[:30]
-    values = pd.DataFrame(numbers @ numbers.T, columns=[f"row {i}" for i in range(30)])
-    model = VotedPerceptronClassifier(kernel="precomputed", random_state=0).fit(values, np.arange(30) % 2)
-    (why,) = model.explain(values[:1])
-    assert why.columns == ()
-    assert why.examples.largest
 
 
 @pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame])

@@ -57,9 +57,6 @@ def _registered():
         register_rule(rule)
 
 
-# -- the textbook ------------------------------------------------------------------------------------------------------
-
-
 def textbook(model, row, rule):
     """Sums by hand, step by step: of each class the share of every example, and what the vectors add in each step."""
     record, rows = model.record_, model._vectors.support_rows
@@ -101,10 +98,11 @@ def test_shares_are_those_of_the_textbook_and_add_up_exactly(drawn, rule):
     model, rows = drawn
     model = model.with_rule(rule)
     scores = np.asarray(model.decision_function(rows)).reshape(rows.shape[0], -1)
+    by_label = [model.explain(rows, label=label, top=None) for label in model.classes_.tolist()]
     for i in range(rows.shape[0]):
         expected, divisor, _ = textbook(model, rows[i : i + 1], rule)
-        for c, label in enumerate(model.classes_.tolist()):
-            (why,) = model.explain(rows[i : i + 1], label=label, top=None)
+        for c, explanations in enumerate(by_label):
+            why = explanations[i]
             mine = expected[c] if len(expected) > 1 else expected[0]
             sign = -1 if len(expected) == 1 and c == 0 else 1
             assert {t.index: t.amount for t in why.examples.largest} == {j: sign * a for j, a in mine.items() if a}
@@ -169,9 +167,6 @@ def test_every_kernel_and_weights(params):
             assert not terms.exact or terms.score == pytest.approx(why.score, rel=1e-9)
 
 
-# -- other classifiers -------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "model",
     [
@@ -223,9 +218,6 @@ def test_what_cannot_be_explained_is_refused(arguments):
         model.explain(iris[0][:1], **arguments)
 
 
-# -- names -------------------------------------------------------------------------------------------------------------
-
-
 def test_tables_are_explained_by_the_names_of_columns_in_their_own_units():
     days = pl.DataFrame({"Outlook": ["Rainy", "Sunny", "Cloudy", "Sunny", "Rainy"], "Temp": [55, 80, 70, 85, 60]})
     linear = VotedPerceptronClassifier(kernel="linear", rule="average", random_state=0)
@@ -255,9 +247,6 @@ def test_rows_have_the_names_that_they_were_given():
         assert all(term.name == f"digit {term.index}" for term in why.examples.largest)
     with pytest.raises(VotronError, match="Got 3"):
         model.name_rows(["a", "b", "c"])
-
-
-# -- weights -----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("rows", [X[:300], sp.csr_matrix(X[:300])], ids=["dense", "sparse"])
@@ -294,9 +283,6 @@ def test_the_strongest_features_are_those_with_the_largest_weights():
     for c, features in found.items():
         order = np.argsort(-model.coef_[c], kind="stable")[:3]
         assert features == [(f"feature {i}", float(model.coef_[c, i])) for i in order]
-
-
-# -- as text, frame, dict and picture ----------------------------------------------------------------------------------
 
 
 def test_explanations_print_and_convert():

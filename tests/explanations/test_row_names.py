@@ -100,13 +100,6 @@ def test_rows_of_weight_0_do_not_shift_names():
         assert all(weights[row] for row in model.row_names_)
 
 
-def test_names_are_forgotten_where_they_are_not_wanted_and_with_other_data():
-    model = voted().fit(NUMBERS, y)
-    assert not hasattr(model.name_rows(None), "row_names_")
-    assert hasattr(model.fit(NUMBERS, y), "row_names_")
-    assert not hasattr(model.fit(NUMBERS.to_numpy(), y.to_numpy()), "row_names_")
-
-
 def test_rows_that_come_later_are_numbered_by_presentation():
     half = len(TABLE) // 2
     model = voted(gamma=0.1).fit(NUMBERS[:half], y[:half])

@@ -42,9 +42,6 @@ def values_of(model, rows):
     return {term.name: term.value for term in why.features.largest}
 
 
-# -- features in the units of the data --------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "steps",
     [
@@ -88,9 +85,6 @@ def test_words_of_a_column_are_called_by_it(text_features):
     assert set(values_of(model, frame[:1])) == {"text: rain", "text: wind", "temp"}
 
 
-# -- rows of training -------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("dates", ["cyclic", "onehot"])
 @pytest.mark.parametrize("after", ["passthrough", StandardScaler()], ids=str)
 def test_dates_of_training_rows_are_told_from_their_features(dates, after):
@@ -120,9 +114,6 @@ def test_training_rows_are_told_by_columns_after_loading_too(tmp_path):
                 column, value = item.split(" = ")
                 held = rows.iloc[term.index][column]
                 assert str(held) == value or float(value) == pytest.approx(held, rel=1e-3)
-
-
-# -- what is missing --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("make", LINEAR)

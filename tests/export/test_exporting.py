@@ -229,9 +229,6 @@ def test_compact_models_and_files(tmp_path):
         write_onnx(model, tmp_path)
 
 
-# -- pipelines --------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.filterwarnings("ignore:Skipping features without any observed values")
 @pytest.mark.parametrize(
     "steps",
@@ -330,8 +327,6 @@ def test_encoders_that_fill_in(missing):
     model = make_pipeline(encoder, paper_perceptron(degree=2, rule="average", random_state=0)).fit(frame, y)
     assert_same(model, frame, inputs_of(frame))
 
-
-# -- what cannot be exported ------------------------------------------------------------------------------------------
 
 X, y = np.random.default_rng(0).normal(size=(20, 3)), np.arange(20) % 2
 

@@ -91,19 +91,6 @@ def test_conjunction_is_a_power_of_two():
     assert row_of(ConjunctionKernel(), dots).tolist() == [2.0**k for k in range(1024)]
 
 
-def test_linear_copies_and_picks_rows():
-    dots, out = np.arange(12, dtype=np.int32).reshape(3, 4), np.zeros((2, 4))
-    LinearKernel().from_dots(dots, np.array([2, 0]), 1, 3, np.empty((0, 2)), np.empty((0, 4)), out)
-    assert out.tolist() == [[0, 9, 10, 0], [0, 1, 2, 0]]
-
-
-def test_normalizing_divides_and_never_by_zero():
-    dots, out = np.array([[6.0, 6.0, 6.0], [5.0, 0.0, 1.0]]), np.empty((2, 3))
-    kernel, lengths = NormalizedKernel(LinearKernel()), np.array([[3.0, 0.0, 1.5]])
-    kernel.from_dots(dots, np.arange(2), 0, 3, np.array([[2.0, 0.0]]), lengths, out)
-    assert out.tolist() == [[1.0, 0.0, 2.0], [0.0, 0.0, 0.0]]
-
-
 COMPOSED = [
     NormalizedKernel(PolynomialKernel(2)),
     NormalizedKernel(GaussianKernel(0.1)),

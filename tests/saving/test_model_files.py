@@ -205,11 +205,6 @@ def test_provenance_is_json(odd, tmp_path):
         VOTED.save(tmp_path / "m", provenance=odd)
 
 
-def test_names_of_files_that_are_not_unicode_are_written_with_question_marks(tmp_path):
-    VOTED.save(tmp_path / "m", provenance={"data": os.fsdecode(b"a\xff.csv")})
-    assert read_manifest(tmp_path / "m").provenance == {"data": "a?.csv"}
-
-
 def test_a_manifest_has_a_limit(tmp_path):
     with pytest.raises(ModelFileError, match="at most 4,194,304"):
         VOTED.save(tmp_path / "m", provenance={"x": "x" * 5_000_000})

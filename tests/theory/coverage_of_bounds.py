@@ -212,9 +212,6 @@ def mean_error(world: World, model: Any) -> float:
     return float(np.mean(errors))
 
 
-# -- the table --------------------------------------------------------------------------------------------------------
-
-
 def table(found: dict[Key, Line], delta: float) -> tuple[list[str], list[Key]]:
     """One line for each statement and predictor, over all worlds and models; and which were false too often."""
     guilty = [key for key, line in found.items() if is_guilty(line, delta)]

@@ -15,8 +15,6 @@ from votron.errors import VotronError
 from votron.theory import bounds as b
 from votron.theory import one_pass_bound
 
-# -- published values -------------------------------------------------------------------------------------------------
-
 PERCEPTRON = [740, 643, 1168, 1512, 1078, 1277, 823, 1103, 1856, 1920]
 PERCEPTRON_BOUND = [6.7, 6.0, 9.8, 12.08, 9.2, 10.5, 7.4, 9.4, 14.3, 14.6]
 SVM = [1379, 989, 1958, 1900, 1224, 2024, 1527, 2064, 2332, 2765]
@@ -31,9 +29,6 @@ def test_table_1_of_graepel_herbrich_and_williamson(d, printed):
 
 def test_the_pac_margin_bound_at_the_size_the_paper_names():
     assert round(b.pac_margin_bound(410_743_386, 600, 0.05), 5) == 0.11205
-
-
-# -- arithmetic -------------------------------------------------------------------------------------------------------
 
 
 @thorough(100)
@@ -82,9 +77,6 @@ def test_special_cases_agree():
     assert b.voted_bound(99, 1.0, 0.5, 0.25) == b.leave_one_out_bound(b.inseparable_bound(1.0, 0.5, 0.25), 99)
     assert b.leave_one_out_bound(7, 69) == 2 * b.leave_one_out_bound(7, 69, deterministic=False) == 0.2
     assert b.margin_bound(1000, 2.0, 0.5, 0.05) == b.compression_bound(1000, 16, 0.05)
-
-
-# -- runs -------------------------------------------------------------------------------------------------------------
 
 
 def run(X, codes, n_epochs):
@@ -151,9 +143,6 @@ def test_the_held_out_bound_is_where_so_few_errors_become_unlikely(errors, m, de
     p = b.held_out_bound(errors, m, delta)
     assert binom.cdf(errors, m, p) == pytest.approx(delta)
     assert b.held_out_bound(m, m, delta) == 1.0
-
-
-# -- bad input --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,11 @@ import json
 import math
 import pickle
 from dataclasses import replace
+from unittest import mock
 
 import numpy as np
 import oracle
 import pytest
-import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from paper import paper_averaged, paper_perceptron
@@ -58,9 +58,6 @@ def samples(draw):
     y = rng.randint(0, k, n)
     y[:k] = np.arange(k)
     return X, y
-
-
-# -- the numbers ------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -143,20 +140,6 @@ def test_the_pac_margin_bound_wants_many_examples_and_a_large_margin():
     assert "PAC margin" not in str(found)  # the bound is of no use
 
 
-def test_dense_sparse_and_precomputed_say_the_same(digits):
-    X, y = digits[0][:100], digits[1][:100]
-    model = voted(epochs=3)
-    texts = [str(certify(model.fit(form, y), form, y)) for form in (X, sp.csr_matrix(X), X.astype(np.uint8))]
-    assert texts[0] == texts[1] == texts[2]
-    K = PolynomialKernel(2)(X, X)
-    given = certify(paper_perceptron(kernel="precomputed", epochs=3, random_state=0).fit(K, y), K, y)
-    by_rows = certify(model, X, y)
-    for one, other in zip(given.bounds, by_rows.bounds, strict=True):
-        if one.name != "Cesa-Bianchi et al., fixed draws":  # for which rows must be told apart
-            assert (one.name, one.remarks) == (other.name, other.remarks)
-            assert one.values == pytest.approx(other.values)
-
-
 @pytest.mark.slow
 def test_the_comparators(digits):
     X, y = digits[0], digits[1] % 3
@@ -170,15 +153,13 @@ def test_the_comparators(digits):
     assert list(certify(model.fit(*hard), *hard).margins)[2:] == ["adatron", "svm"]
 
 
-# -- what the numbers rest on -----------------------------------------------------------------------------------------
-
-
 @thorough(60)
 @given(sample=samples(), tau=st.sampled_from([0.0, 0.0, 0.5]), epochs=st.sampled_from([0.5, 1, 2, 7]))
 def test_no_run_exceeds_a_mistake_bound(sample, tau, epochs):
     X, y = sample
     model = paper_perceptron(kernel="poly", degree=2, gamma=1.0, margin=tau, epochs=epochs, random_state=0).fit(X, y)
-    found = certify(model, X, y)  # raises where one is exceeded
+    with mock.patch("votron.theory.geometry.AUTO_SWEEPS", 300):  # any comparator will do
+        found = certify(model, X, y)  # raises where one is exceeded
     for b in found.bounds:
         if b.kind == "fact" and not b.failing:
             assert all(
@@ -234,18 +215,6 @@ def test_vote_and_random_err_no_more_often_than_the_vectors_of_the_pass(sample, 
     ]
     expected = np.mean([np.mean(found != answers) for found in labels])  # of the random rule
     assert expected <= (m * mean + 1) / (m + 1) + 1e-12
-
-
-def test_scores_that_are_next_to_nothing():
-    """Gaussians so narrow that an example outside the support has a score of 1e-160, or none."""
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(30, 10)), rng.integers(0, 2, 30)
-    for gamma in (10.0, 300.0):
-        found = certify(paper_perceptron(kernel="rbf", gamma=gamma, random_state=0).fit(X, y), X, y)
-        assert "nan" not in found.describe(verbose=True)
-
-
-# -- assumptions ------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -329,9 +298,6 @@ def test_pipelines_and_searches_may_break_what_a_kernel_must_be(digits):
     assert certify(frozen, X, y).best().applies  # fitted to other data
 
 
-# -- the other models -------------------------------------------------------------------------------------------------
-
-
 def test_the_averaged_perceptron(digits):
     X, y, X_test, y_test = digits
     for params, predictor in (({"average": False}, LAST), ({}, AVERAGE)):
@@ -371,9 +337,6 @@ def test_the_adatron(digits, n_classes):
     with pytest.warns(ConvergenceWarning):
         unfinished = KernelAdatronClassifier(degree=2, gamma=1.0, max_sweeps=1).fit(X, y)
     assert certify(unfinished, X, y).best() is None
-
-
-# -- test data, and how it looks --------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -438,25 +401,6 @@ def test_a_printed_certificate_fits_a_screen(digits, model):
     assert len(lines) <= 24
     assert max(map(len, lines)) <= 80
     assert len(found.describe(verbose=True).splitlines()) <= 45
-
-
-@pytest.mark.slow
-def test_a_picture(digits):
-    matplotlib = pytest.importorskip("matplotlib")
-    matplotlib.use("Agg")
-    from matplotlib import pyplot as plt
-
-    X, y, X_test, y_test = digits
-    found = certify(voted(epochs=1).fit(X, y), X, y, X_test=X_test, y_test=y_test)
-    _, ax = plt.subplots()
-    assert found.plot(ax) is ax
-    labels = [label.get_text().strip() for label in ax.get_yticklabels()]
-    assert f"{ONE_VOTE} (this model)" in labels
-    assert labels.count("measured on 400") == 4
-    plt.close("all")
-
-
-# -- bad input --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

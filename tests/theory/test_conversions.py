@@ -49,14 +49,6 @@ def test_the_randomised_conversion_draws_all_prefixes():
     assert np.mean(np.array(drawn) == 1) == pytest.approx(votes.count(1) / 5, abs=0.1)
 
 
-def test_cohens_table():
-    """Ten rounds with mistakes at 1, 4, 8 and 10: v0 with 1/10, v1 with 3/10, v2 with 4/10, v3 with 2/10; error k/m."""
-    counts = survival_counts([1, 4, 8, 10], 10, "mixture")
-    assert counts.tolist() == [1, 3, 4, 2, 0]
-    errors = np.array([1 / c if c else 0 for c in counts])  # each fails on the last example that it predicts
-    assert (errors * counts / 10).sum() == pytest.approx(4 / 10)
-
-
 @thorough(60)
 @given(m=st.integers(1, 30), data=st.data())
 def test_the_three_sets_of_slices(m, data):
@@ -66,16 +58,6 @@ def test_the_three_sets_of_slices(m, data):
         counts = survival_counts(times, m, slices)
         assert counts.tolist() == [sum(alive[t] == j for t in which) for j in range(len(times) + 1)]
         assert counts.sum() == len(which)
-
-
-def test_counts_are_those_of_the_record():
-    rng = np.random.RandomState(0)
-    X, y = rng.randint(-3, 4, (40, 3)), rng.choice([-1, 1], 40)
-    X[~X.any(axis=1), 0] = 1
-    record = paper_perceptron(kernel="linear", epochs=1, shuffle=False).fit(X, y).record_
-    counts = survival_counts(record.time, 40)
-    assert counts[0] == 0  # the first example is always a mistake
-    assert counts[1:].tolist() == record.survival.tolist()
 
 
 @pytest.mark.parametrize(("times", "slices"), [([1, 1], "voted"), ([0], "voted"), ([6], "voted"), ([1], "votes")])

@@ -57,9 +57,6 @@ def least_weight(i, found, w, X, y, threshold):
     return linprog((some == i).astype(float), A_eq=left, b_eq=right, method="highs").fun
 
 
-# -- the hyperplane ---------------------------------------------------------------------------------------------------
-
-
 @thorough(150)
 @given(separable())
 def test_the_margin_is_attained_and_no_other_is_larger(problem):
@@ -117,23 +114,6 @@ def test_beside_the_adatron_and_the_svm_of_scikit_learn():
     assert np.abs(svc.dual_coef_[0]) == pytest.approx(mine.alpha[svc.support_], rel=1e-3)
 
 
-def test_the_units_of_the_data_do_not_matter():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(60, 2))
-    y = np.where(X[:, 0] > 0, 1, -1)
-    X[:, 0] += 0.2 * y
-    plain = essential_support_vectors(X @ X.T, y)
-    for factor, shift in [(1e-6, 0.0), (1e6, 0.0), (1.0, 1000.0)]:
-        Z = factor * X + shift
-        other = essential_support_vectors(Z @ Z.T, y)
-        assert other.essential.tolist() == plain.essential.tolist()
-        assert other.margin == pytest.approx(factor * plain.margin, rel=1e-6)
-        assert other.extent == pytest.approx(factor * plain.extent, rel=1e-6)
-
-
-# -- leaving out ------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.slow
 @thorough(120)
 @given(separable())
@@ -170,29 +150,6 @@ def test_errors_of_leave_one_out_are_essential_and_no_more_than_the_bounds(probl
     assert len(left_out.errors) / len(y) <= estimate * (1 + 1e-9)
 
 
-# -- examples ---------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("n", [2, 50])
-@pytest.mark.parametrize("threshold", [True, False])
-def test_two_parallel_lines(n, threshold):
-    """Every point is on the margin, and any one of two or more on each line can be spared."""
-    x = np.arange(n) - (n - 1) / 2
-    X = np.array([[place, side] for side in (-1.0, 1.0) for place in x])
-    y = X[:, 1].astype(int)
-    found = essential_support_vectors(X @ X.T, y, threshold=threshold)
-    assert found.on_margin.tolist() == list(range(2 * n))
-    assert found.essential.tolist() == []
-    assert len(found.support) <= 4
-    assert found.margin == pytest.approx(1)
-    assert svm_leave_one_out(X @ X.T, y, threshold=threshold).errors.tolist() == []
-    assert vapnik_svm_bound(2 * n - 1, 0, found.extent, found.margin) == 0
-    assert found.extent == pytest.approx(2 * math.hypot((n - 1) / 2, 1) if threshold else 0)
-
-
-# -- the sphere -------------------------------------------------------------------------------------------------------
-
-
 def by_trying(X):
     """The least radius of a sphere through some of the points, its centre in their hull, that holds them all."""
     best = math.inf
@@ -227,9 +184,6 @@ def test_no_sphere_in_feature_space_is_smaller(kernel):
     assert 0 < least <= found.radius * (1 + 1e-9) <= least * (1 + 1e-8)
 
 
-# -- bad input --------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("gram", "word"),
     [
@@ -246,13 +200,6 @@ def test_what_is_no_gram_matrix(gram, word):
     assert isinstance(caught.value, IndefiniteKernelError) == ("eigenvalue" in word)
 
 
-@pytest.mark.parametrize("labels", [[1, -1], [1, 1, 1], [0, 1, 0], ["a", "b", "a"]])
-def test_what_are_no_labels(labels):
-    with pytest.raises(VotronError) as caught:
-        essential_support_vectors(np.eye(3), labels)
-    assert caught.value.parameter == "y"
-
-
 @pytest.mark.parametrize(
     ("X", "y", "threshold"),
     [
@@ -266,9 +213,6 @@ def test_what_are_no_labels(labels):
 def test_data_that_are_not_separable(act, X, y, threshold):
     with pytest.raises(VotronError, match="separable"):
         act(np.array(X) @ np.array(X).T, y, threshold=threshold)
-
-
-# -- a vector that separates ------------------------------------------------------------------------------------------
 
 
 @thorough(60)

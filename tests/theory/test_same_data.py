@@ -127,9 +127,6 @@ def test_rows_that_cannot_be_learnt_are_counted_by_fit_and_by_partial_fit():
         assert [b.values for b in found.bounds] == [b.values for b in whole.bounds]
 
 
-# -- what is assumed --------------------------------------------------------------------------------------------------
-
-
 class Halved(BaseEstimator, TransformerMixin):
     """A class of the user's that says that it learns nothing."""
 

@@ -8,7 +8,6 @@ themselves never come together.
 from __future__ import annotations
 
 import copy
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -25,7 +24,7 @@ from votron._util.types import Array, Floats, Index, Rows, RowsLike
 from votron.cluster.client import connection, current_client, results_of
 from votron.cluster.shard import Numbers, stacked
 from votron.cluster.walk import ClusterRun, ClusterTimings, Presented
-from votron.cluster.workers import Segment, WorkerShards
+from votron.cluster.workers import Chunk, WorkerShards
 from votron.engine.dual import DualTrainer
 from votron.engine.primal import PrimalTrainer
 from votron.errors import DataError
@@ -39,8 +38,6 @@ if TYPE_CHECKING:
 
 ROWS_IN_A_PAGE = 1024
 """Rows of a page that a worker has, on average: enough for a product to be worth its call."""
-_SEGMENTS = 4
-"""Into how many parts the rows of a worker are divided at least, so that some of them can go to another."""
 
 
 class SpreadRows:
@@ -184,10 +181,13 @@ class SpreadRows:
             squares=self.squares(kernel, traits)[order],
             weights=None if weights is None else weights[order],
         )
+        places = np.full(self._starts[-1], -1, dtype=np.int64)
+        places[self.kept[order]] = np.arange(len(order))
+        chunks = [Chunk(k, part) for k, part in enumerate(np.split(places, self._starts[1:-1])) if len(part)]
         page_size = min(ROWS_IN_A_PAGE * max(1, len(self.client.nthreads())), max(64, len(order)))
         none, weighted = self.witnesses[:0], weights is not None
         numbers = Numbers(kernel, traits, trainer.n_vectors, trainer.margin, page_size, none, weighted)
-        shards = WorkerShards(self, self._segments(order), presented, numbers, memory_limit)
+        shards = WorkerShards(self, chunks, presented, numbers, memory_limit)
         run = ClusterRun(trainer, shards, numbers, presented, self.nbytes / max(1, self.shape[0]), n_threads)
         self.account = run.account
         try:
@@ -198,17 +198,6 @@ class SpreadRows:
             run.account.lost, run.account.moved = shards.n_lost, shards.n_moved
             shards.placed = []  # the workers forget their shards
             self.release()
-
-    def _segments(self, order: Index) -> list[Segment]:
-        """Divide the chunks, so that every worker can have its share, and give a part of it away."""
-        places = np.full(self._starts[-1], -1, dtype=np.int64)
-        places[self.kept[order]] = np.arange(len(order))
-        wanted, found = math.ceil(_SEGMENTS * max(1, len(self.client.nthreads())) / len(self.lengths)), []
-        for k, length in enumerate(self.lengths):
-            n = max(1, min(length, wanted))
-            for low, high in pairwise(length * i // n for i in range(n + 1)):
-                found.append(Segment(k, low, high, places[self._starts[k] + low : self._starts[k] + high]))
-        return found
 
     def presenter(self, trainer: PrimalTrainer, weights: Floats | None) -> Callable[..., TrainingRun]:
         """Return what presents these rows to weight vectors, called as the ``run`` of `PrimalTrainer` is."""

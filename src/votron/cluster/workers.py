@@ -32,29 +32,23 @@ _MOST_LOSSES = 20
 """The most times that workers may be lost during one step."""
 
 
-class Segment(NamedTuple):
-    """Rows ``low`` to ``high`` - 1 of a chunk, and their places."""
+class Chunk(NamedTuple):
+    """A chunk by its number, and the places of its rows."""
 
-    chunk: int
-    low: int
-    high: int
+    number: int
     places: Index
 
-    @property
-    def n_rows(self) -> int:
-        return self.high - self.low
 
-
-def part_of(rows: Rows, numbers: Numbers, segment: Segment, codes: Array, squares: Floats) -> Part:
-    """Return a segment of a chunk with what is known of its rows, or refuse rows whose x·x has changed."""
-    rows, mine = rows[segment.low : segment.high], segment.places >= 0
-    if not np.array_equal(numbers.products.squares(rows)[mine], squares[mine]):
+def part_of(rows: Rows, numbers: Numbers, chunk: Chunk, codes: Array, squares: Floats) -> Part:
+    """Return a chunk with what is known of its rows, or refuse rows whose x·x has changed."""
+    mine = chunk.places >= 0
+    if rows.shape[0] != len(mine) or not np.array_equal(numbers.products.squares(rows)[mine], squares[mine]):
         raise VotronError(
-            f"Chunk {segment.chunk} of X has other rows than when it was first read: "
+            f"Chunk {chunk.number} of X has other rows than when it was first read: "
             "the chunks must give the same rows each time they are computed."
         )
     numbers.kernel.check(rows)
-    return Part(rows, segment.places, codes, squares)
+    return Part(rows, chunk.places, codes, squares)
 
 
 class WorkerShard(Shard):
@@ -83,12 +77,12 @@ class WorkerShard(Shard):
 
 
 class _Placed:
-    """A shard on a worker: the future that keeps it, its actor, and its segments."""
+    """A shard on a worker: the future that keeps it, its actor, and its chunks."""
 
-    def __init__(self, future: Any, segments: list[Segment]) -> None:
-        self.future, self.segments, self.actor = future, segments, future.result()
+    def __init__(self, future: Any, chunks: list[Chunk]) -> None:
+        self.future, self.chunks, self.actor = future, chunks, future.result()
         self.address = str(self.actor._address)
-        self.n_rows = sum(segment.n_rows for segment in segments)
+        self.n_rows = sum(len(chunk.places) for chunk in chunks)
 
     @property
     def is_known(self) -> bool:
@@ -102,14 +96,14 @@ class WorkerShards:
     def __init__(
         self,
         rows: SpreadRows,
-        segments: list[Segment],
+        chunks: list[Chunk],
         presented: Presented,
         numbers: Numbers,
         memory_limit: int | str = "auto",
     ) -> None:
         self.client, self.rows, self.presented = rows.client, rows, presented
         self.numbers, self.memory_limit = numbers, memory_limit
-        self._unplaced, self.placed = segments, list[_Placed]()
+        self._unplaced, self.placed = chunks, list[_Placed]()
         self._known, self._unsuited = set[str](), set[str]()
         self._looked = time.monotonic()
         self.n_lost = self.n_moved = 0
@@ -137,7 +131,7 @@ class WorkerShards:
         for _ in set(self._workers()) - {shard.address for shard in self.placed}:
             at = [shard.address for shard in self.placed]
             crowded = max(self.placed, key=lambda shard: (at.count(shard.address), shard.n_rows), default=None)
-            if crowded is None or (at.count(crowded.address) == 1 and len(crowded.segments) < 2):
+            if crowded is None or (at.count(crowded.address) == 1 and len(crowded.chunks) < 2):
                 return
             self._forget(crowded)
             self.n_moved += 1
@@ -168,7 +162,7 @@ class WorkerShards:
 
     def _forget(self, shard: _Placed) -> None:
         self.placed = [other for other in self.placed if other is not shard]
-        self._unplaced = self._unplaced + shard.segments
+        self._unplaced = self._unplaced + shard.chunks
 
     def _workers(self) -> list[str]:
         """Return the workers that are there; warn of those with other versions, which are left out."""
@@ -192,39 +186,39 @@ class WorkerShards:
                 message = f"The Dask cluster has had no worker for {WAIT_FOR_WORKERS}: start some, and train again."
                 raise VotronError(message) from None
         made = []
-        for address, held in self._shares(workers).items():
+        for address, chunks in self._shares(workers).items():
             where = {"workers": [address], "allow_other_workers": True, "pure": False}
             parts = []
-            for segment, chunk in held:
-                known = self.presented.codes[segment.places], self.presented.squares[segment.places]
-                parts.append(self.client.submit(part_of, chunk, self.numbers, segment, *known, **where))
+            for chunk, future in zip(chunks, self.rows.futures([chunk.number for chunk in chunks]), strict=True):
+                known = self.presented.codes[chunk.places], self.presented.squares[chunk.places]
+                parts.append(self.client.submit(part_of, future, self.numbers, chunk, *known, **where))
             shard = self.client.submit(WorkerShard, self.numbers, parts, self.memory_limit, actor=True, **where)
-            made.append((shard, [segment for segment, _ in held]))
+            made.append((shard, chunks))
         self._unplaced, found = [], []
-        for shard, segments in made:
+        for shard, chunks in made:
             try:
-                found.append(_Placed(shard, segments))
+                found.append(_Placed(shard, chunks))
             except RuntimeError as error:
                 if "Actor was lost" not in str(error):
                     raise
-                self._unplaced = self._unplaced + segments
+                self._unplaced = self._unplaced + chunks
         self.rows.release()
         return found
 
-    def _shares(self, workers: list[str]) -> dict[str, list[tuple[Segment, Any]]]:
-        """Return which segments go where, with their chunks: each to a worker that has it, if that lacks rows."""
+    def _shares(self, workers: list[str]) -> dict[str, list[Chunk]]:
+        """Return which chunks go where: each to a worker that has it, if that lacks rows."""
         load = dict.fromkeys(workers, 0)
         for shard in self.placed:
             load[shard.address] = load.get(shard.address, 0) + shard.n_rows
-        segments = sorted(self._unplaced, key=lambda segment: (segment.chunk, segment.low))
-        share = (sum(load.values()) + sum(segment.n_rows for segment in segments)) / len(workers)
-        chunks = self.rows.futures([segment.chunk for segment in segments])
-        homes = self.client.who_has(chunks)
-        found: dict[str, list[tuple[Segment, Any]]] = {}
-        for chunk, segment in zip(chunks, segments, strict=True):
-            near = [address for address in homes.get(chunk.key, ()) if address in workers]
-            near = [address for address in near if load[address] + segment.n_rows / 2 <= share]
+        chunks = sorted(self._unplaced, key=lambda chunk: chunk.number)
+        share = (sum(load.values()) + sum(len(chunk.places) for chunk in chunks)) / len(workers)
+        futures = self.rows.futures([chunk.number for chunk in chunks])
+        homes = self.client.who_has(futures)
+        found: dict[str, list[Chunk]] = {}
+        for chunk, future in zip(chunks, futures, strict=True):
+            near = [address for address in homes.get(future.key, ()) if address in workers]
+            near = [address for address in near if load[address] + len(chunk.places) / 2 <= share]
             home = min(near or workers, key=lambda address: (load[address], address))
-            found.setdefault(home, []).append((segment, chunk))
-            load[home] += segment.n_rows
+            found.setdefault(home, []).append(chunk)
+            load[home] += len(chunk.places)
         return found

@@ -61,11 +61,6 @@ class Source:
         """The file, if it is not compressed, so that a library can open it by itself."""
         return self._file if self.compression is None else None
 
-    @cached_property
-    def size(self) -> int | None:
-        """The bytes of a file that is not compressed."""
-        return None if self.plain_path is None else self.plain_path.stat().st_size
-
     @property
     def suffix(self) -> str:
         """The suffix of its name in lower case, without that of the compression."""
@@ -100,8 +95,7 @@ class Source:
         with given as rest, open(file, "wb") as copy:
             while chunk := rest.read(_HEAD):
                 copy.write(chunk)
-                if copy.tell() > self.max_bytes:
-                    raise _too_large(self.name, self.max_bytes)
+                check_expanded(copy.tell(), self, self.max_bytes)
         return Path(name)
 
 
@@ -116,7 +110,7 @@ def source_errors(source: Source) -> Iterator[None]:
         ) from None
     except UnicodeError:
         raise DataError(
-            f"{with_capital(source.name)} is not text in {source.encoding}: say how it is encoded with encoding.",
+            f"Cannot read {source.name}, which is not text in {source.encoding}: say how it is encoded with encoding.",
             parameter="encoding",
         ) from None
     except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
@@ -129,20 +123,11 @@ def source_errors(source: Source) -> Iterator[None]:
 def check_expanded(n: int, source: Source, max_bytes: int) -> None:
     """Refuse what expands to more than the limit."""
     if n > max_bytes:
-        how = f"the {source.compression} compression of " if source.compression else ""
-        raise _too_large(how + source.name, max_bytes)
-
-
-def _too_large(what: str, max_bytes: int) -> DataError:
-    return DataError(
-        f"{with_capital(what)} expands to more than the {exact_bytes(max_bytes)} that max_bytes allows: raise it if "
-        "that is right.",
-        parameter="max_bytes",
-    )
-
-
-def with_capital(name: str) -> str:
-    return f"{name[:1].upper()}{name[1:]}"
+        raise DataError(
+            f"Cannot read {source.name}: it expands to more than the {exact_bytes(max_bytes)} that max_bytes allows. "
+            "Raise it if that is right.",
+            parameter="max_bytes",
+        )
 
 
 # -- text -------------------------------------------------------------------------------------------------------------
@@ -159,8 +144,8 @@ def _check_text(data: bytes, name: str, first_line: int = 1) -> None:
             at = error.start
     line = first_line + data.count(b"\n", 0, at)
     raise DataError(
-        f"{with_capital(name)} is not text in UTF-8: line {line} has the byte {data[at]:#04x}. Save it in UTF-8, or "
-        "say how it is encoded, with encoding='latin-1' or encoding='utf-16' for example.",
+        f"Cannot read {name}, which is not text in UTF-8: line {line} has the byte {data[at]:#04x}. Say how it is "
+        "encoded, with encoding='latin-1' or encoding='utf-16' for example.",
         parameter="encoding",
     )
 

@@ -140,15 +140,14 @@ def array_examples(X: RowsLike, y: Array | None, about: Examples, name: str, lab
     if 0 in X.shape:
         raise DataError(f"There must be examples and features in {name}. Got an array of shape {X.shape} instead.")
     _check_finite(X, name, about.first_row)
-    if y is not None:
-        y = y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
-        if y.shape != (X.shape[0],):
-            got = " x ".join(map(str, y.shape))
-            raise DataError(
-                f"There must be one label for each of the {X.shape[0]} examples of {name}. Got {got} instead."
-            )
-        y = tidy_labels(y, f"The labels of {name}")
-    return replace(about, X=X, y=y, label=label if y is not None else None, image_shape=shape)
+    about = replace(about, X=X, image_shape=shape)
+    if y is None:
+        return about
+    y = y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
+    if y.shape != (X.shape[0],):
+        got = " x ".join(map(str, y.shape))
+        raise DataError(f"There must be one label for each of the {X.shape[0]} examples of {name}. Got {got} instead.")
+    return replace(about, y=tidy_labels(y, f"The labels of {name}"), label=label)
 
 
 def _check_finite(X: RowsLike, name: str, first_row: int) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,11 +36,9 @@ def describe_examples(examples: Examples, *, discrete: Iterable[str] = ()) -> Pa
     Returns
     -------
     dict
-        Of plain values, as JSON takes them: ``source``, ``format``, ``rows``, ``dropped`` and of these ``unlabelled``,
-        ``features`` (columns, for a table), ``label``, and ``classes``, a list of a ``label`` and a ``count`` each, or
-        None. For a table ``columns``, a list of a ``name``, a ``kind``, how many are ``missing`` and ``distinct``, and
-        the ``min``, ``max`` and ``mean`` of numbers, the ``min`` and ``max`` of dates, or the first ``values`` of text.
-        For anything else ``type``, ``sparse``, ``density`` (the share that is not 0), ``min``, ``max`` and
+        Of plain values: ``source``, ``format``, ``rows``, ``dropped``, ``unlabelled``, ``features``, ``label`` and
+        ``classes``; for a table ``columns``, with the ``kind`` of each, how many values are ``missing`` and
+        ``distinct``, and what they are; otherwise ``type``, ``sparse``, ``density``, ``min``, ``max`` and
         ``image_shape``.
 
     Examples
@@ -149,29 +147,22 @@ def scan_stream(batches: Iterable[Examples], **options: Any) -> StreamFacts:
 
     encoder = TableEncoder(**options)
     n_rows = width = 0
-    zero_based: bool | None = None
-    is_table = False
-    notes: dict[str, None] = {}  # in order, each once
     labels: set[Label] | None = None
+    notes: dict[str, None] = {}  # in order, each once
+    batch = None
     for batch in batches:
-        n_rows += batch.n_rows
+        n_rows, width = n_rows + batch.n_rows, max(width, int(batch.X.shape[1]))
         notes |= dict.fromkeys(batch.notes)
-        width, zero_based = max(width, int(batch.X.shape[1])), batch.zero_based
         if batch.y is not None:
             labels = {*(labels or ()), *np.unique(batch.y).tolist()}
             if len(labels) > _MAX_CLASSES:
                 raise DataError(f"The labels have more than {_MAX_CLASSES:,} classes: choose another column.")
         if batch.columns is not None:
-            is_table = True
             encoder.partial_fit(batch.X)
-    if not n_rows:
+    if batch is None:
         raise DataError("There are no examples in the stream.")
-    return StreamFacts(
-        n_rows=n_rows,
-        classes=None if labels is None else np.array(sorted(labels)),
-        n_features=len(encoder.get_feature_names_out()) if is_table else width,
-        columns=encoder.column_kinds_ if is_table else None,
-        zero_based=zero_based,
-        encoder=encoder if is_table else None,
-        notes=tuple(notes),
-    )
+    facts = StreamFacts(n_rows, None if labels is None else np.array(sorted(labels)), width, notes=tuple(notes))
+    if batch.columns is None:
+        return replace(facts, zero_based=batch.zero_based)
+    width = len(encoder.get_feature_names_out())
+    return replace(facts, n_features=width, columns=encoder.column_kinds_, encoder=encoder)

@@ -39,25 +39,12 @@ class RowBatch:
         self.features: NDArray[np.uint32] = np.empty(0, dtype=np.uint32)
         self.values = self.thresholds = self.weights = np.empty(0)
         self._margins, self._constant, self._has_margin = margins, constant, bool(margins.any())
-        self._wrong: list[int] = []
+        self.wrong: list[int] = []
+        """The last row that the classes of each thread got wrong in the last presentation; -1 for none."""
 
     @property
     def n(self) -> int:
-        """Number of rows."""
         return len(self.codes)
-
-    @property
-    def last_wrong(self) -> int:
-        """The last row that any class got wrong in the last presentation; -1 if there was none."""
-        return max(self._wrong, default=-1)
-
-    def note(self, last_wrong: int) -> None:
-        """Note the last row that the classes of one thread got wrong."""
-        self._wrong.append(last_wrong)
-
-    def forget(self) -> None:
-        """Make ready for another presentation."""
-        self._wrong.clear()
 
     def view(self, X: Rows, codes: NDArray[np.int64], weights: Floats, rows: slice) -> list[Task]:
         """Show rows of a CSR matrix where they stand; return what is left to do."""
@@ -164,7 +151,7 @@ class Presentation:
         while now is not None:
             part = next(parts, None)
             following, gathering = (None, []) if part is None else self._next(part, n_pieces)
-            now.forget()
+            now.wrong.clear()
             threads.each(walks(now, threads.n_threads) + gathering, _do)
             yield now
             now = following

@@ -249,8 +249,8 @@ class PrimalTrainer:
         worth_it = n_steps * batches.values_per_row * self._width >= WORTH_A_THREAD
         with team(n_threads if worth_it else 1) as threads:
             for batch in batches.presented(n_steps, threads, self._walks):
-                if batch.last_wrong >= 0:
-                    last_mistake = self.time + batch.last_wrong + 1
+                if (wrong := max(batch.wrong)) >= 0:
+                    last_mistake = self.time + wrong + 1
                 self.time += batch.n
                 self._made, steps = {}, self.time - first
                 pauses.get(steps, _nothing)()
@@ -273,13 +273,13 @@ class PrimalTrainer:
         step, sums = (self.time, self.bias), (self.bias_weights, self.bias_timed, self._mistakes)
         if self._width == 1:
             w, u = self.weights.reshape(-1), self.timed.reshape(-1)
-            return [lambda: batch.note(_loops.walk_one(*rows, *step, w, u, *sums))]
+            return [lambda: batch.wrong.append(_loops.walk_one(*rows, *step, w, u, *sums))]
         state = self.n_vectors, self.weights, self.timed, *sums
         if self.joint:
-            return [lambda: batch.note(_loops.walk_joint(*rows, *step, *state))]
+            return [lambda: batch.wrong.append(_loops.walk_joint(*rows, *step, *state))]
 
         def walk(low: int, high: int) -> None:
-            batch.note(_loops.walk_many(*rows, *step, low, high, *state))
+            batch.wrong.append(_loops.walk_many(*rows, *step, low, high, *state))
 
         return [partial(walk, low, high) for low, high in pieces(self._width, n_threads, _loops.LANES)]
 

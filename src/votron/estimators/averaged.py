@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, ClassVar, Self
@@ -49,6 +49,7 @@ _SCORED, _PAUSES = 512, 4
 """Rows that are scored before they are learnt, and moments at which training pauses for that."""
 
 
+@dataclass(eq=False, repr=False)
 class AveragedPerceptronClassifier(ProbabilisticClassifier):
     """Averaged perceptron for dense and sparse data, many features and many classes.
 
@@ -125,6 +126,19 @@ class AveragedPerceptronClassifier(ProbabilisticClassifier):
     ['rain', 'sun']
     """
 
+    epochs: float | None = 10
+    average: bool = True
+    fit_intercept: bool = True
+    shuffle: bool = True
+    early_stopping: bool = False
+    validation_fraction: float = 0.1
+    random_state: int | np.random.RandomState | None = None
+    verbose: int = 0
+    n_jobs: int | None = None
+    margin: float | dict[Label, float] = 0.5
+    multiclass: str = "joint"
+    class_weight: Mapping[Label, float] | str | None = None
+
     _takes_collections = True
     _FIXED_IN_BATCHES = ("fit_intercept", "margin", "multiclass")
     _parameter_constraints: ClassVar[dict[str, list[object]]] = {
@@ -141,34 +155,6 @@ class AveragedPerceptronClassifier(ProbabilisticClassifier):
         "multiclass": [StrOptions({"ovr", "joint"})],
         "class_weight": CLASS_WEIGHT_CONSTRAINTS,
     }
-
-    def __init__(
-        self,
-        epochs: float | None = 10,
-        average: bool = True,
-        fit_intercept: bool = True,
-        shuffle: bool = True,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int = 0,
-        n_jobs: int | None = None,
-        margin: float | dict[Label, float] = 0.5,
-        multiclass: str = "joint",
-        class_weight: Mapping[Label, float] | str | None = None,
-    ) -> None:
-        self.epochs = epochs
-        self.average = average
-        self.fit_intercept = fit_intercept
-        self.shuffle = shuffle
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.random_state = random_state
-        self.verbose = verbose
-        self.n_jobs = n_jobs
-        self.margin = margin
-        self.multiclass = multiclass
-        self.class_weight = class_weight
 
     def fit(self, X: RowsLike, y: Labels, sample_weight: ArrayLike | None = None) -> Self:
         with training.unchanged_on_error(self):

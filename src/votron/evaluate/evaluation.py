@@ -258,7 +258,8 @@ class Evaluation:
         gap = np.abs(mean - share)
         off = (gap > chance) & (gap > np.minimum(0.03, np.maximum(0.005, share / 2)))
         order = np.argsort(share if len(share) == 2 else -gap, kind="stable")
-        found = [(self.classes[k].item(), float(mean[k]), float(share[k])) for k in order if off[k]]
+        classes = self.classes.tolist()
+        found = [(classes[k], float(mean[k]), float(share[k])) for k in order if off[k]]
         return found[:1] if len(share) == 2 else found
 
     def _known(self) -> Array:

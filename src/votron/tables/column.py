@@ -126,7 +126,7 @@ class Column:
         return sp.hstack([own, last], format="csr") if sp.issparse(own) else np.hstack([own, last])
 
 
-@dataclass
+@dataclass(frozen=True)
 class Moments:
     """Count, mean, sum of squared deviations and range of numbers (Chan, Golub & LeVeque, 1983)."""
 
@@ -136,19 +136,18 @@ class Moments:
     low: float = np.inf
     high: float = -np.inf
 
-    def add(self, numbers: Floats) -> None:
-        """Add numbers, none of them NaN."""
-        if len(numbers):
-            mean = float(numbers.mean())
-            self._join(len(numbers), mean, float(np.square(numbers - mean).sum()))
-            self.low, self.high = min(self.low, float(numbers.min())), max(self.high, float(numbers.max()))
+    @classmethod
+    def of(cls, x: Floats) -> Moments:
+        """Return the moments of numbers, none of them NaN."""
+        mean = float(x.mean()) if len(x) else 0.0
+        low, high = float(x.min(initial=np.inf)), float(x.max(initial=-np.inf))
+        return cls(len(x), mean, float(np.square(x - mean).sum()), low, high)
 
-    def with_copies(self, value: float, n: int) -> Moments:
-        """Return the moments after adding a number n times."""
-        found = Moments(self.n, self.mean, self.squares, min(self.low, value), max(self.high, value))
-        if n:
-            found._join(n, value, 0.0)
-        return found
+    def __add__(self, other: Moments) -> Moments:
+        n, step = self.n + other.n, other.mean - self.mean
+        squares = self.squares + (other.squares + step**2 * self.n * other.n / max(1, n))
+        low, high = min(self.low, other.low), max(self.high, other.high)
+        return Moments(n, self.mean + step * other.n / max(1, n), squares, low, high)
 
     @property
     def deviation(self) -> float:
@@ -156,12 +155,6 @@ class Moments:
         variance = self.squares / max(1, self.n)
         rounding = self.n * np.finfo(np.float64).eps
         return 0.0 if variance <= rounding * variance + (rounding * self.mean) ** 2 else float(np.sqrt(variance))
-
-    def _join(self, n: int, mean: float, squares: float) -> None:
-        step, total = mean - self.mean, self.n + n
-        self.squares += squares + step**2 * self.n * n / total
-        self.mean += step * n / total
-        self.n = total
 
 
 @dataclass
@@ -245,7 +238,7 @@ class Survey:
     def _add_numbers(self, numbers: Floats) -> None:
         there = numbers[~np.isnan(numbers)]
         self.n_missing += len(numbers) - len(there)
-        self.moments.add(there)
+        self.moments += Moments.of(there)
         self.given += [there] if self.whole else []
 
     def _count(self, column: Series) -> None:

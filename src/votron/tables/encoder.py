@@ -109,9 +109,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sc
 
     _parameter_constraints: ClassVar[dict[str, list[object]]] = {
         "numeric": [StrOptions(set(number.SCALES))],
-        "discrete": [str, list, tuple, set],
-        "probabilities": [str, list, tuple, set],
-        "text": [str, list, tuple, set],
+        **{role: [str, list, tuple, set] for role in _ROLES},
         "text_features": [StrOptions(set(text.FEATURES))],
         "n_text_features": [Interval(Integral, 1, text.MOST_HASHED, closed="both")],
         "dates": [StrOptions(set(date.WAYS))],

@@ -159,7 +159,7 @@ def filling(survey: Survey, missing: str) -> tuple[float, Moments]:
     else:
         values, counts = np.unique(survey.numbers("missing='most-frequent'"), return_counts=True)
         fill = float(values[counts.argmax()])
-    return fill, survey.moments.with_copies(fill, survey.n_missing)
+    return fill, survey.moments + Moments(survey.n_missing, fill, 0.0, fill, fill)
 
 
 def _scaling(how: str, survey: Survey, known: Moments) -> tuple[float, float]:

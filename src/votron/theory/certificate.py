@@ -34,25 +34,6 @@ Label = str | bool | int | float | None
 class Bound:
     """One bound of a certificate.
 
-    Attributes
-    ----------
-    name, formula : str
-        The authors, and the statement.
-    kind : {"fact", "guarantee", "estimate"}
-        About this run; about new examples, with probability 1 − δ; or about an expectation, with one run's numbers.
-    quantity : {"mistakes", "support", "error"}
-        The bounded quantity.
-    predictor : str
-        The predictor of which an error is bounded; empty for facts.
-    values, remarks : tuple
-        The value for each vector, or None, and where it comes from.
-    total : float or None
-        For facts the sum. For errors the union bound over all vectors, each guarantee at δ divided by their number.
-    assumptions : tuple of Assumption
-        Conditions on the model and the data.
-    joint : float or None
-        The value for the vectors of several classes together, where the theorem holds for them as for one.
-
     Examples
     --------
     >>> from sklearn.datasets import load_iris
@@ -63,16 +44,18 @@ class Bound:
     (7) with errors: at most 21.4 % (guarantee, vote after one epoch)
     """
 
-    name: str
+    name: str  # the authors
     formula: str
-    kind: Kind
+    kind: (
+        Kind  # about this run, about new examples with probability 1 − δ, or about an expectation by one run's numbers
+    )
     quantity: Quantity
-    predictor: str
-    values: tuple[Value, ...]
-    remarks: tuple[str, ...]
-    total: Value
+    predictor: str  # of which an error is bounded; empty for facts
+    values: tuple[Value, ...]  # for each vector
+    remarks: tuple[str, ...]  # where they come from, or why there is none
+    total: Value  # of facts the sum, of errors the union bound, with each guarantee at δ divided by their number
     assumptions: tuple[Assumption, ...]
-    joint: Value = None
+    joint: Value = None  # for the vectors of several classes together, where the theorem holds for them as for one
 
     def __str__(self) -> str:
         error = math.nan if self.error is None else self.error

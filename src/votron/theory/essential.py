@@ -8,16 +8,10 @@ error after m examples is at most
 
     E[min(K, (r/γ)²)] / (m + 1),
 
-the expectation over samples of m + 1. What r is depends on the hyperplanes:
-
-==================  ========================  ========================================================================
-hyperplanes         f(x)                      r
-==================  ========================  ========================================================================
-through the origin  w·x (the adatron)         the largest ‖x‖ of an essential support vector: the sphere is centred at
-                                              the origin
-with a threshold    w·x + b (the usual SVM)   the diameter 2R of the smallest sphere, wherever its centre, around the
-                                              support vectors, the examples nearest to the hyperplane
-==================  ========================  ========================================================================
+the expectation over samples of m + 1. For hyperplanes through the origin, f(x) = w·x as of the adatron, r is the
+largest ‖x‖ of an essential support vector: the sphere is centred at the origin. With a threshold, f(x) = w·x + b as of
+the usual SVM, r is the diameter 2R of the smallest sphere, wherever its centre, around the support vectors, the
+examples nearest to the hyperplane.
 
 The notes of `EssentialSupport` have examples in which a smaller r would be wrong. With one sample's numbers the bound
 is an estimate, and no guarantee.
@@ -167,21 +161,21 @@ def essential_support_vectors(K: ArrayLike, y: ArrayLike, *, threshold: bool = T
     >>> len(found.on_margin), len(found.essential), round(found.margin, 9)
     (10, 0, 1.0)
     """
-    sample = _Sample("essential_support_vectors", K, y, threshold)
-    plane = sample.solve()
-    on_margin = np.flatnonzero(sample.scores(plane) <= 1 + TOLERANCE)
-    essential = np.flatnonzero((plane.alpha > 0) & (sample.left_out_scores(plane) < 1 - TOLERANCE))
+    problem = _Problem("essential_support_vectors", K, y, threshold)
+    plane = problem.solve()
+    on_margin = np.flatnonzero(problem.scores(plane) <= 1 + TOLERANCE)
+    essential = np.flatnonzero((plane.alpha > 0) & (problem.left_out_scores(plane) < 1 - TOLERANCE))
     gram = np.asarray(K, dtype=np.float64)
     if threshold:
         extent = 2 * smallest_sphere(gram[np.ix_(on_margin, on_margin)]).radius
     else:
         extent = math.sqrt(float(np.diagonal(gram)[essential].max(initial=0.0)))
     return EssentialSupport(
-        alpha=plane.alpha / sample.scale,
+        alpha=plane.alpha / problem.scale,
         support=np.flatnonzero(plane.alpha > 0),
         on_margin=on_margin,
         essential=essential,
-        margin=sample.margin(plane),
+        margin=problem.margin(plane),
         extent=extent,
     )
 
@@ -207,12 +201,12 @@ def separating_vector(K: ArrayLike, y: ArrayLike) -> SeparatingVector | None:
     >>> np.abs(np.round(found.coefficients @ X, 9)), round(found.margin, 9)
     (array([0., 1.]), 1.0)
     """
-    sample = _Sample("separating_vector", K, y, threshold=False, both=False)
-    plane = sample.find()
+    problem = _Problem("separating_vector", K, y, threshold=False, both=False)
+    plane = problem.find()
     if plane is None:
         return None
-    margin = sample.margin(plane)
-    return SeparatingVector(plane.alpha * sample.y * (margin / sample.scale), margin)
+    margin = problem.margin(plane)
+    return SeparatingVector(plane.alpha * problem.y * (margin / problem.scale), margin)
 
 
 class LeftOut(NamedTuple):
@@ -237,8 +231,8 @@ def svm_leave_one_out(K: ArrayLike, y: ArrayLike, *, threshold: bool = True) -> 
     >>> left_out.scores.round(3).tolist(), left_out.errors
     ([9.0, -0.6, 0.333, 2.0], array([1]))
     """
-    sample = _Sample("svm_leave_one_out", K, y, threshold)
-    scores = sample.left_out_scores(sample.solve())
+    problem = _Problem("svm_leave_one_out", K, y, threshold)
+    scores = problem.left_out_scores(problem.solve())
     return LeftOut(scores, np.flatnonzero(scores <= 0))
 
 
@@ -267,7 +261,7 @@ class _Plane(NamedTuple):
     b: float
 
 
-class _Sample:
+class _Problem:
     """Examples as features computed from their Gram matrix, and their hyperplanes of maximal margin."""
 
     def __init__(self, owner: str, K: ArrayLike, y: ArrayLike, threshold: bool, *, both: bool = True) -> None:

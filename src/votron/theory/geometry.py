@@ -1,12 +1,8 @@
 """Margins in feature space: the distances of examples from the plane of a vector.
 
-Definitions (Graepel, Herbrich & Williamson, definitions 2 and 3), for a vector w and examples (x, y):
-
-===============  ==============================  =================================================================
-unnormalised     min y (w·x) / ‖w‖               the distance of the nearest example from the plane
-normalised       min y (w·x) / (‖w‖ ‖x‖)         the same, with every example divided by its length
-radius R         max ‖x‖
-===============  ==============================  =================================================================
+For a vector w and examples (x, y) the unnormalised margin is min y (w·x) / ‖w‖, the distance of the nearest example
+from the plane; the normalised margin is min y (w·x) / (‖w‖ ‖x‖), the same with every example divided by its length; and
+the radius R is max ‖x‖ (Graepel, Herbrich & Williamson, definitions 2 and 3).
 
 1 / normalised ≤ R / unnormalised: dividing examples by their lengths only lowers the bounds. Examples with ‖x‖ = 0 are
 on every plane; they have no margin and are left out, as in training.
@@ -115,14 +111,9 @@ def margins(model: Estimator, X: RowsLike, y: Labels, *, vector: str = "last") -
     >>> from votron import KernelAdatronClassifier, VotedPerceptronClassifier
     >>> from votron.theory import margins, novikoff_bound
     >>> X, y = load_iris(return_X_y=True)
-    >>> X, y = X[:100], y[:100]
-    >>> kernel = {"kernel": "poly", "degree": 2}
-    >>> perceptron = VotedPerceptronClassifier(**kernel, margin=0.0, epochs=None, random_state=0).fit(X, y)
-    >>> best = KernelAdatronClassifier(degree=2).fit(X, y)
-    >>> mine, theirs = margins(perceptron, X, y), margins(best, X, y)
-    >>> bool(0 < mine.unnormalized[0] < theirs.unnormalized[0])
-    True
-    >>> bool(perceptron.n_mistakes_[0] <= novikoff_bound(theirs.radius, theirs.unnormalized[0]))
+    >>> perceptron = VotedPerceptronClassifier("poly", 2, margin=0.0, epochs=None, random_state=0).fit(X[:100], y[:100])
+    >>> widest = margins(KernelAdatronClassifier(degree=2).fit(X[:100], y[:100]), X[:100], y[:100])
+    >>> bool(perceptron.n_mistakes_[0] <= novikoff_bound(widest.radius, widest.unnormalized[0]))
     True
     """
     if vector not in VECTORS:
@@ -183,22 +174,26 @@ def comparator_margins(
             found["svm"] = maximize(C=soft_limit()).each
         return found
     found = {}
-    for entry in [comparators] if isinstance(comparators, str) else comparators:
-        if isinstance(entry, str) and entry in ("adatron", "svm"):
-            name, made = entry, maximize() if entry == "adatron" else maximize(C=soft_limit())
-        elif not isinstance(entry, str) and hasattr(entry, "_for_theory"):
-            if entry._for_theory().kernel != kernel or not np.array_equal(entry.classes_, classes):
-                raise VotronError(
-                    f"The 'comparators' of certify must have the model's kernel, {kernel!r}, and its classes. Got a "
-                    f"{type(entry).__name__} with others instead.",
-                    parameter="comparators",
-                )
-            name, made = type(entry).__name__, entry._for_theory().margins(rows, labels, "last")
+    entries: Iterable[Estimator] = [comparators] if isinstance(comparators, str) else comparators
+    for entry in entries:
+        name = entry if isinstance(entry, str) else type(entry).__name__
+        if name == "adatron":
+            made = maximize()
+        elif name == "svm":
+            made = maximize(C=soft_limit())
+        elif _is_alike(entry, kernel, classes):
+            made = entry._for_theory().margins(rows, labels, "last")
         else:
             raise VotronError(
-                "The 'comparators' of certify must be 'auto', 'adatron', 'svm' or fitted classifiers of Votron. Got "
-                f"{entry!r} instead.",
+                "The 'comparators' of certify must be 'auto', 'adatron', 'svm' or fitted classifiers of Votron with "
+                f"the model's classes and its kernel {kernel!r}. Got {entry!r} instead.",
                 parameter="comparators",
             )
         found[name if name not in found else f"{name} {len(found) + 1}"] = made.each
     return found
+
+
+def _is_alike(model: Estimator, kernel: Kernel, classes: Classes) -> bool:
+    return hasattr(model, "_for_theory") and (
+        model._for_theory().kernel == kernel and np.array_equal(model.classes_, classes)
+    )

@@ -50,31 +50,17 @@ Source = Callable[[Evidence, int, float], Value]
 
 @dataclass(frozen=True)
 class Statement:
-    """A theorem that can be applied to a run.
-
-    Attributes
-    ----------
-    name, formula, kind, quantity, predictor : str
-        See `votron.theory.Bound`.
-    wants : tuple of str
-        Names of its assumptions.
-    value : callable
-        Returns the value for one vector of a run, and a remark, from `Evidence`, the vector's number and δ.
-    joint : bool
-        Whether it holds for several vectors together as for one.
-    if_weighted : tuple of str
-        Names of additional assumptions if mistakes were weighted: `PLAIN`, unless the proof covers more.
-    """
+    """A theorem that can be applied to a run; see `register_bound` for an example."""
 
     name: str
     formula: str
     kind: Kind
     quantity: Quantity
-    predictor: str
-    wants: tuple[str, ...]
+    predictor: str  # of which an error is bounded; empty for facts
+    wants: tuple[str, ...]  # names of its assumptions
     value: Source
-    joint: bool = False
-    if_weighted: tuple[str, ...] = PLAIN
+    joint: bool = False  # whether it holds for several vectors together as for one
+    if_weighted: tuple[str, ...] = PLAIN  # names of additional assumptions if mistakes were weighted
 
     def evaluate(self, evidence: Evidence, c: int, delta: float) -> Value:
         """Return the value, or NaN, and a remark."""

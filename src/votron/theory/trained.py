@@ -11,7 +11,6 @@ that is the margin of the one against the other.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -28,7 +27,7 @@ from votron.theory.evidence import Assumption, Evidence, Run, wrong_labels
 from votron.theory.geometry import Margins
 
 _BY_CHANCE = 20
-"""Two samples with up to this many different rows may have the same counts by chance."""
+"""Two samples of up to this many different rows may have the same rows by chance."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -122,16 +121,17 @@ def check_test_data(X: RowsLike, X_test: RowsLike) -> Assumption:
     """Refuse the training data as test data; return the user's claim, with the number of rows in both."""
     claim = "they are independent draws from the same distribution, and were not used for training: your claim"
     try:
-        tested, known = Counter(_contents(X_test)), Counter(_contents(X))
+        tested, training = _contents(X_test), _contents(X)
     except (TypeError, ValueError):  # not numbers, or not a matrix: the model will say so
         return Assumption("test data", None, claim)
-    if X is X_test or (tested == known and len(tested) > _BY_CHANCE):
+    known = set(training)
+    n = sum(row in known for row in tested)
+    if n == len(tested) == len(training) and len(known) > _BY_CHANCE:
         raise VotronError(
             "X_test and y_test must be data that were not used for training. Got the training data instead."
         )
-    n = sum(times for row, times in tested.items() if row in known)
     if n:
-        claim = f"{n:,} of the {tested.total():,} rows are in the training data too; {claim}"
+        claim = f"{n:,} of the {len(tested):,} rows are in the training data too; {claim}"
     return Assumption("test data", None, claim)
 
 

@@ -48,32 +48,23 @@ class Images(Format):
             pixels = _pixels(path, options)
             if pixels.shape != first.shape:
                 raise DataError(
-                    f"All images must be of one size, or say which with resize. Got '{files[0]}' of {_size(first)} and "
-                    f"'{path}' of {_size(pixels)} pixels instead."
+                    f"All images must be of one size, or say which with resize. Got '{files[0]}' of {first.shape[:2]} "
+                    f"and '{path}' of {pixels.shape[:2]} pixels instead."
                 )
             X[i] = pixels
         y = _classes(files) if labelled and options.labels != "none" else None
         yield Part(X, y, "folder", about={"files": tuple(path.relative_to(folder).as_posix() for path in files)})
 
 
-def _size(pixels: Array) -> str:
-    return f"{pixels.shape[0]} x {pixels.shape[1]}"
-
-
 def _files(folder: Path) -> list[Path]:
     """Return the images in the folders of classes, or those in the folder itself."""
-    try:
-        found = sorted(path for pattern in ("[!.]*", "[!.]*/[!.]*") for path in folder.glob(pattern))
-    except OSError as error:
-        raise DataError(f"Cannot read the folder '{folder}': {error.strerror or error}.") from None
+    found = sorted(path for pattern in ("[!.]*", "[!.]*/[!.]*") for path in folder.glob(pattern))
     images = [path for path in found if path.suffix.lower() in ENDINGS and path.is_file()]
     loose = [path for path in images if path.parent == folder]
     if not images:
         raise DataError(f"There are no images ({', '.join(ENDINGS[:6])}, ...) in '{folder}', nor in folders in it.")
     if loose and len(loose) < len(images):
-        raise DataError(
-            f"The images of '{folder}' must all be in folders of their classes, or none. Got '{loose[0]}' too."
-        )
+        raise DataError(f"The images of '{folder}' must all be in folders of classes, or none. Got '{loose[0]}' too.")
     return images
 
 

@@ -45,7 +45,7 @@ class Npy(Format):
 
     def in_bounded_memory(self, source: Source) -> bool:
         """Tell whether it is a plain file, which can be mapped into memory."""
-        return source.size is not None
+        return source.plain_path is not None
 
     def read(self, source: Source, options: ReadOptions, batch_bytes: int | None) -> Iterator[Part]:
         """Yield the array, or so many bytes of it."""

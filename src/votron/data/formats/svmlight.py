@@ -61,7 +61,11 @@ class Svmlight(Format):
         X.eliminate_zeros()
         pairs = zip((X.indices + 1).tolist(), (X.data + 0).tolist(), strict=True)  # where True is 1
         features = [f"{i}:{_shortest(value)}" for i, value in pairs]
-        lines = [[label, *features[X.indptr[i] : X.indptr[i + 1]]] for i, label in enumerate(_labels(examples))]
+        y = np.zeros(examples.n_rows) if examples.y is None else examples.y
+        if y.dtype.kind == "U":
+            raise DataError(f"Labels in svmlight are numbers. Got {str(y[0])!r}: number the classes, or write csv.")
+        labels = map(_shortest, (np.where(y, 1, -1) if y.dtype.kind == "b" else y).tolist())
+        lines = [[label, *features[X.indptr[i] : X.indptr[i + 1]]] for i, label in enumerate(labels)]
         if not (X.indices == X.shape[1] - 1).any():
             lines[0].append(f"{X.shape[1]}:0")
         return "".join(f"{' '.join(line)}\n" for line in lines).encode("ascii")
@@ -121,15 +125,3 @@ def _numbered(X: RowsLike, options: ReadOptions, zero_based: bool | None, name: 
 
 def _shortest(value: float) -> str:
     return repr(value).removesuffix(".0")
-
-
-def _labels(examples: Examples) -> list[str]:
-    y = examples.y
-    if y is None:
-        return ["0"] * examples.n_rows
-    if y.dtype.kind == "U":
-        raise DataError(
-            f"Labels in svmlight are numbers, and those of {examples.source!r} are text, such as {str(y[0])!r}: number "
-            "the classes, or write csv, parquet, arrow or npz."
-        )
-    return [_shortest(value) for value in (np.where(y, 1, -1) if y.dtype.kind == "b" else y).tolist()]

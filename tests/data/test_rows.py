@@ -1,6 +1,8 @@
-"""Rows without a label: refused, or left out and counted, whatever is missing elsewhere."""
+"""Rows know their numbers and lines; those without a label are refused, or left out and counted."""
 
 import json
+import tempfile
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -9,8 +11,55 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from votron.cli import main
-from votron.data import describe_examples, open_batches, read_examples
+from votron.data import open_batches, read_examples
 from votron.errors import DataError
+
+RECORDS = st.lists(
+    st.tuples(st.sampled_from(["plain", "two lines", "hole"]), st.booleans()), min_size=1, max_size=12
+).filter(lambda records: any(kind != "hole" for kind, _ in records))
+
+
+def written(records):
+    """Return a file, and the number and line of each row that is whole, as one counts them who writes it."""
+    text, line, numbers, lines = "text,number,label\n", 2, [], []
+    for i, (kind, blank_before) in enumerate(records):
+        if blank_before:
+            text, line = text + "\n", line + 1
+        if kind != "hole":
+            numbers.append(i + 1)
+            lines.append(line)
+        text += {"plain": f"word,{i},a\n", "two lines": f'"two\nlines",{i},b\n', "hole": f",{i},a\n"}[kind]
+        line += 2 if kind == "two lines" else 1
+    return text, numbers, lines
+
+
+@given(RECORDS, st.integers(8, 60))
+def test_numbers_and_lines_of_csv(records, batch_bytes):
+    text, numbers, lines = written(records)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "data.csv")
+        path.write_text(text, encoding="utf-8")
+        options = {"label": "label", "missing": "drop", "as_text": ("text",)}
+        whole = read_examples(path, **options)
+        batches = list(open_batches(path, batch_bytes=batch_bytes, **options))
+    assert whole.row_numbers.tolist() == numbers
+    assert list(whole.lines) == lines
+    assert np.concatenate([batch.row_numbers for batch in batches]).tolist() == numbers
+    assert np.concatenate([np.asarray(batch.lines) for batch in batches]).tolist() == lines
+
+
+def test_numbers_and_lines_of_json(tmp_path):
+    rows = [{"a": 1, "y": "p"}, {"a": None, "y": "q"}, {"a": 3, "y": "q"}]
+    lines, whole = tmp_path / "rows.jsonl", tmp_path / "rows.json"
+    lines.write_text("\n\n".join(map(json.dumps, rows)), encoding="utf-8")
+    whole.write_text(json.dumps(rows), encoding="utf-8")
+    found = read_examples(lines, label="y", missing="drop")
+    assert (found.row_numbers.tolist(), list(found.lines)) == ([1, 3], [1, 5])
+    found = read_examples(whole, label="y", missing="drop")
+    assert (found.row_numbers.tolist(), found.lines) == ([1, 3], None)
+    batches = list(open_batches(whole, label="y", missing="drop", batch_bytes=1))
+    assert [batch.row_numbers.tolist() for batch in batches] == [[1], [3]]
+
 
 CELLS = st.sampled_from(["", "NA", "1", "2.5"])
 LABELS = st.sampled_from(["", "NA", "a", "b"])
@@ -59,30 +108,6 @@ def test_without_any_label_there_is_nothing_to_learn_and_something_to_describe(t
         read_examples(path, label="y", drop_unlabelled=True)
     assert main(["data", "describe", str(path), "--label", "y", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["rows"] == 2
-
-
-def test_description_counts_them(tmp_path, capsys):
-    path = tmp_path / "t.csv"
-    path.write_text("x,y\n1,a\n,\n3,b\n4,\n")
-    assert main(["data", "describe", str(path), "--label", "y"]) == 0
-    assert "2; left out: 2 rows without a label" in capsys.readouterr().out
-    assert describe_examples(read_examples(path, label="y", drop_unlabelled=True))["unlabelled"] == 2
-
-
-def test_training_evaluation_and_certification_leave_them_out(tmp_path, capsys):
-    path, model = tmp_path / "t.csv", str(tmp_path / "m.votron")
-    path.write_text("x,z,y\n" + "1,0,a\n5,1,b\n,0,a\n2,1,\n" * 5)
-    assert main(["train", str(path), "--label", "y", "--drop-unlabelled", "--missing", "mean", "-o", model]) == 0
-    assert "5 rows without a label\n" in capsys.readouterr().out
-    assert main(["evaluate", model, str(path), "--drop-unlabelled", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["rows"] == 15
-    assert main(["certify", model, str(path)]) == 0
-    capsys.readouterr()
-    stream = ["--stream", "--estimator", "averaged"]
-    assert (
-        main(["train", str(path), "--label", "y", "--drop-unlabelled", "--missing", "drop", "-o", model, *stream]) == 0
-    )
-    assert "5 rows without a label, 5 rows with missing values" in capsys.readouterr().out
 
 
 def test_numbers_without_a_label_in_arrays(tmp_path):
