@@ -54,9 +54,7 @@ _same = partial(option, group="The same for all settings", into="params")
 @options.folds
 @options.seed
 @options.max_rows
-@option(
-    "--max-seconds time_limit", "S", "End in time, with the best so far; training for -o counts.", options.SECONDS
-)
+@option("--max-seconds time_limit", "S", "End in time, with the best so far; training for -o counts.", options.SECONDS)
 @switch("halving", "Try settings on a part of the rows first, and go on with the best third (default: on).", True)
 @option("--resume", "FOLDER", "Keep results in this folder, and go on from there.", options.FILE)
 @options.sample_weight("Column with weights of rows, which is not a feature.")

@@ -154,7 +154,9 @@ class _Table:
     def read(self, name: str) -> Series:
         """Return a column that holds what is asked for, or what it held in the parts before."""
         column, seen, is_label = self.frame.get_column(name), self.part.seen, name == self.label
-        told = self.options.label_kind if is_label else self.options.kind_of(name)
+        told = self.options.kind_of(name)
+        if is_label:
+            told = self.options.label_kind or ("text" if name in self.options.as_text else None)
         before = None if seen is None or told is not None else seen.get(name)
         if self.part.typed is not None:
             wanted = ("text" if told else before or "label") if is_label else told or before
