@@ -35,7 +35,7 @@ from votron.kernels.base import is_precomputed, kernel_class, negative_diagonal
 from votron.kernels.precomputed import check_gram
 from votron.products import describe
 from votron.record import MistakeRecord
-from votron.rules.held_out import HeldOutRows, moments_within
+from votron.rules.vectors import HeldOutRows, moments_within
 
 T = TypeVar("T")
 

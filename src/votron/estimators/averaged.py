@@ -267,7 +267,7 @@ class AveragedPerceptronClassifier(ProbabilisticClassifier):
         scored: ScoredRows,
     ) -> tuple[TrainingRun, PrimalTrainer]:
         """Run the engine; return what happened, and where the held-out part was predicted best."""
-        from votron.rules.held_out import codes_of, counted
+        from votron.rules.vectors import n_right
 
         unseen, answers, weights = data.rows[held_out], data.codes[held_out], data.weights
         count = None if weights is None else weights[held_out]
@@ -276,8 +276,8 @@ class AveragedPerceptronClassifier(ProbabilisticClassifier):
         best = [trainer]
 
         def no_better() -> bool:
-            found = codes_of(linear_scores(unseen, *self._linear(trainer)))
-            scores.append(min(counted(found == answers, count) / in_all, 1.0))
+            right = n_right(linear_scores(unseen, *self._linear(trainer)), answers, count)
+            scores.append(min(right / in_all, 1.0))
             if scores[-1] > max(scores[:-1], default=-1.0):
                 best[0] = trainer.copy()
             return len(scores) - 1 - scores.index(max(scores)) >= self.PATIENCE

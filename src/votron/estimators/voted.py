@@ -49,9 +49,16 @@ from votron.estimators.base import SupportVectorMixin
 from votron.kernels.base import Kernel, is_precomputed
 from votron.record import MistakeRecord
 from votron.rules import RULES, Vectors, forms
-from votron.rules.held_out import HeldOutRows, codes_of, counted, first_best, moments_within, validation_table
 from votron.rules.scan import Choice
-from votron.rules.vectors import choices_of, moments_of
+from votron.rules.vectors import (
+    HeldOutRows,
+    choices_of,
+    first_best,
+    moments_of,
+    moments_within,
+    n_right,
+    validation_table,
+)
 
 if TYPE_CHECKING:
     from votron.estimators._evidence import RecordView
@@ -426,7 +433,7 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
         """Return of some moments and rules the best by held-out rows, from one scan over the record."""
         choices, right = self._choices(rule), []
         for stage in self._vectors.staged(rows, times, choices, n_threads=self._n_threads):
-            right.append([counted(codes_of(stage.scores[choice]) == codes, weights) for choice in choices])
+            right.append([n_right(stage.scores[choice], codes, weights) for choice in choices])
         i, j = first_best(right)
         return times[i], choices[j][0]
 
