@@ -117,7 +117,7 @@ def test_holes_are_refused_by_the_name_of_their_column(library):
         voted.agreement(holes)
     assert not hasattr(table_classifier(whole, Perceptron()), "predict_proba")
     for method in (model.predict, model.decision_function, voted.agreement):
-        with pytest.raises(ValueError, match="Got a frame without 'wind' instead: add it"):
+        with pytest.raises(ValueError, match="Got a frame without 'wind' instead"):
             method(whole[["sky", "temp"]])
     assert len(table_classifier(holes, HistGradientBoostingClassifier()).fit(holes, [0, 1, 0, 1]).predict(holes)) == 4
 
@@ -139,8 +139,8 @@ def test_what_is_no_table_of_the_columns_is_refused_by_every_method(method, libr
             with pytest.raises(ValueError, match=r"must be a (DataFrame|table of rows)"):
                 call(rows, *more)
         if method != "fit":
-            with pytest.raises(DataError, match="without 'age', 'income' instead: add them"):
+            with pytest.raises(DataError, match="without 'age', 'income' instead"):
                 call(library.DataFrame({"city": people["city"]}), *more)
-            with pytest.raises(DataError, match="without 'age' instead: add it, or rename 'Age'"):
+            with pytest.raises(DataError, match="without 'age' instead"):
                 call(frame.rename(columns={"age": "Age"}) if library is pd else frame.rename({"age": "Age"}), *more)
         call(library.DataFrame({**people, "other": [1, 2, 3, 4]}), *more)

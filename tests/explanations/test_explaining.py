@@ -98,10 +98,11 @@ def test_shares_are_those_of_the_textbook_and_add_up_exactly(drawn, rule):
     model, rows = drawn
     model = model.with_rule(rule)
     scores = np.asarray(model.decision_function(rows)).reshape(rows.shape[0], -1)
+    by_label = [model.explain(rows, label=label, top=None) for label in model.classes_.tolist()]
     for i in range(rows.shape[0]):
         expected, divisor, _ = textbook(model, rows[i : i + 1], rule)
-        for c, label in enumerate(model.classes_.tolist()):
-            (why,) = model.explain(rows[i : i + 1], label=label, top=None)
+        for c, explanations in enumerate(by_label):
+            why = explanations[i]
             mine = expected[c] if len(expected) > 1 else expected[0]
             sign = -1 if len(expected) == 1 and c == 0 else 1
             assert {t.index: t.amount for t in why.examples.largest} == {j: sign * a for j, a in mine.items() if a}

@@ -4,6 +4,7 @@ import json
 import math
 import pickle
 from dataclasses import replace
+from unittest import mock
 
 import numpy as np
 import oracle
@@ -157,7 +158,8 @@ def test_the_comparators(digits):
 def test_no_run_exceeds_a_mistake_bound(sample, tau, epochs):
     X, y = sample
     model = paper_perceptron(kernel="poly", degree=2, gamma=1.0, margin=tau, epochs=epochs, random_state=0).fit(X, y)
-    found = certify(model, X, y)  # raises where one is exceeded
+    with mock.patch("votron.theory.geometry.AUTO_SWEEPS", 300):  # any comparator will do
+        found = certify(model, X, y)  # raises where one is exceeded
     for b in found.bounds:
         if b.kind == "fact" and not b.failing:
             assert all(

@@ -1,6 +1,7 @@
 """A bound from outside the package, of public names only: certificates have it, in all their forms."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from votron import certify, load, save
 from votron.theory.evidence import LAST
 from votron.theory.statements import GUARANTEE, Statement, register_bound
 
+TABLE = Path("tests/data/tables/penguins.csv").resolve()
 X, y = load_iris(return_X_y=True)
 MODEL = paper_perceptron(gamma=1.0, degree=2, rule="last", random_state=0).fit(X, y > 0)
 
@@ -54,7 +56,7 @@ def test_a_package_that_brings_it(tmp_path):
         "one = Statement('always one', '1', GUARANTEE, 'error', LAST, (), lambda e, c, delta: (1.0, 'by nature'))\n",
         "votron.bounds",
         "always one = brought:one",
-        (["train", "digits", "--epochs", "1", "-o", "m.votron", "--quiet"], 0),
-        (["certify", "m.votron", "digits", "--bound", "always one", "--verbose"], 0),
+        (["train", str(TABLE), "--label", "Species", "--missing", "mean", "-o", "m.votron", "--quiet"], 0),
+        (["certify", "m.votron", str(TABLE), "--bound", "always one", "--json"], 0),
     )
     assert "always one" in done.stdout

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, ClassVar, Self
 
@@ -13,7 +14,7 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 
-from votron._util.types import Array, Floats, Index, Label, Labels, Rows, RowsLike
+from votron._util.types import Array, Floats, Label, Labels, Rows, RowsLike
 from votron.engine import MaximalMargin, solve_adatron
 from votron.estimators import _training as training
 from votron.estimators._data import CLASS_WEIGHT_CONSTRAINTS, KERNEL_CONSTRAINTS, TrainingData, training_data, warn
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["KernelAdatronClassifier"]
 
 
+@dataclass(eq=False, repr=False)
 class KernelAdatronClassifier(SupportVectorMixin, VotronClassifier):
     """Kernel adatron: the vector of maximal margin, by steps like the perceptron's.
 
@@ -89,11 +91,17 @@ class KernelAdatronClassifier(SupportVectorMixin, VotronClassifier):
     True
     """
 
-    kernel_: Kernel
-    support_: Index
-    converged_: bool
-    _dual_coef: Rows
-    """Coefficients of the support vectors: an array, or a CSR matrix as a file has it."""
+    kernel: str | Kernel | Callable[[Rows, Rows], Array] = "poly"
+    degree: int = 3
+    gamma: float | str = "scale"
+    coef0: float = 1.0
+    normalize_kernel: bool = False
+    C: float | None = None
+    tol: float = 1e-3
+    max_sweeps: int = 100_000
+    verbose: int = 0
+    n_jobs: int | None = None
+    class_weight: Mapping[Label, float] | str | None = None
 
     _parameter_constraints: ClassVar[dict[str, list[object]]] = {
         **KERNEL_CONSTRAINTS,
@@ -104,32 +112,6 @@ class KernelAdatronClassifier(SupportVectorMixin, VotronClassifier):
         "n_jobs": [Integral, None],
         "class_weight": CLASS_WEIGHT_CONSTRAINTS,
     }
-
-    def __init__(
-        self,
-        kernel: str | Kernel | Callable[[Rows, Rows], Array] = "poly",
-        degree: int = 3,
-        gamma: float | str = "scale",
-        coef0: float = 1.0,
-        normalize_kernel: bool = False,
-        C: float | None = None,
-        tol: float = 1e-3,
-        max_sweeps: int = 100_000,
-        verbose: int = 0,
-        n_jobs: int | None = None,
-        class_weight: Mapping[Label, float] | str | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.normalize_kernel = normalize_kernel
-        self.C = C
-        self.tol = tol
-        self.max_sweeps = max_sweeps
-        self.verbose = verbose
-        self.n_jobs = n_jobs
-        self.class_weight = class_weight
 
     def fit(self, X: RowsLike, y: Labels, sample_weight: ArrayLike | None = None) -> Self:
         with training.unchanged_on_error(self):
@@ -179,7 +161,7 @@ class KernelAdatronClassifier(SupportVectorMixin, VotronClassifier):
 
     def _keep(self, rows: Rows, found: list[MaximalMargin]) -> None:
         self.support_ = np.unique(np.concatenate([one.support for one in found]))
-        self._dual_coef = np.zeros((len(found), len(self.support_)))
+        self._dual_coef: Rows = np.zeros((len(found), len(self.support_)))
         for c, one in enumerate(found):
             self._dual_coef[c, np.searchsorted(self.support_, one.support)] = one.signed
         self._support_rows = self.kernel_.products_for(rows).keep(rows, self.support_)

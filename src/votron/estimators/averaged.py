@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -49,6 +48,7 @@ _SCORED, _PAUSES = 512, 4
 """Rows that are scored before they are learnt, and moments at which training pauses for that."""
 
 
+@dataclass(eq=False, repr=False)
 class AveragedPerceptronClassifier(ProbabilisticClassifier):
     """Averaged perceptron for dense and sparse data, many features and many classes.
 
@@ -125,6 +125,19 @@ class AveragedPerceptronClassifier(ProbabilisticClassifier):
     ['rain', 'sun']
     """
 
+    epochs: float | None = 10
+    average: bool = True
+    fit_intercept: bool = True
+    shuffle: bool = True
+    early_stopping: bool = False
+    validation_fraction: float = 0.1
+    random_state: int | np.random.RandomState | None = None
+    verbose: int = 0
+    n_jobs: int | None = None
+    margin: float | dict[Label, float] = 0.5
+    multiclass: str = "joint"
+    class_weight: Mapping[Label, float] | str | None = None
+
     _takes_collections = True
     _FIXED_IN_BATCHES = ("fit_intercept", "margin", "multiclass")
     _parameter_constraints: ClassVar[dict[str, list[object]]] = {
@@ -141,34 +154,6 @@ class AveragedPerceptronClassifier(ProbabilisticClassifier):
         "multiclass": [StrOptions({"ovr", "joint"})],
         "class_weight": CLASS_WEIGHT_CONSTRAINTS,
     }
-
-    def __init__(
-        self,
-        epochs: float | None = 10,
-        average: bool = True,
-        fit_intercept: bool = True,
-        shuffle: bool = True,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int = 0,
-        n_jobs: int | None = None,
-        margin: float | dict[Label, float] = 0.5,
-        multiclass: str = "joint",
-        class_weight: Mapping[Label, float] | str | None = None,
-    ) -> None:
-        self.epochs = epochs
-        self.average = average
-        self.fit_intercept = fit_intercept
-        self.shuffle = shuffle
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.random_state = random_state
-        self.verbose = verbose
-        self.n_jobs = n_jobs
-        self.margin = margin
-        self.multiclass = multiclass
-        self.class_weight = class_weight
 
     def fit(self, X: RowsLike, y: Labels, sample_weight: ArrayLike | None = None) -> Self:
         with training.unchanged_on_error(self):
@@ -252,11 +237,7 @@ class AveragedPerceptronClassifier(ProbabilisticClassifier):
         """Return the numbers of the rows that can be learnt; warn of the others."""
         if self.fit_intercept:
             return np.arange(rows.shape[0])
-        if isinstance(rows, SpreadRows):
-            return training.learnable_rows(rows, LinearKernel(), at_least=at_least)
-        nonzero = (rows != 0).sum(axis=1) if sp.issparse(rows) else (rows != 0).any(axis=1)
-        learnable = np.flatnonzero(np.asarray(nonzero))
-        return training.check_learnable(rows.shape[0], learnable, at_least, "no value but 0")
+        return training.learnable_rows(rows, LinearKernel(), at_least=at_least)
 
     def _train(
         self,
@@ -286,7 +267,7 @@ class AveragedPerceptronClassifier(ProbabilisticClassifier):
         scored: ScoredRows,
     ) -> tuple[TrainingRun, PrimalTrainer]:
         """Run the engine; return what happened, and where the held-out part was predicted best."""
-        from votron.rules.held_out import codes_of, counted
+        from votron.rules.vectors import n_right
 
         unseen, answers, weights = data.rows[held_out], data.codes[held_out], data.weights
         count = None if weights is None else weights[held_out]
@@ -295,8 +276,8 @@ class AveragedPerceptronClassifier(ProbabilisticClassifier):
         best = [trainer]
 
         def no_better() -> bool:
-            found = codes_of(linear_scores(unseen, *self._linear(trainer)))
-            scores.append(min(counted(found == answers, count) / in_all, 1.0))
+            right = n_right(linear_scores(unseen, *self._linear(trainer)), answers, count)
+            scores.append(min(right / in_all, 1.0))
             if scores[-1] > max(scores[:-1], default=-1.0):
                 best[0] = trainer.copy()
             return len(scores) - 1 - scores.index(max(scores)) >= self.PATIENCE

@@ -26,6 +26,7 @@ from votron.record import labels_of
 if TYPE_CHECKING:
     from votron.estimators.compact import CompactClassifier
     from votron.explanations import Explanations
+    from votron.kernels import Kernel
     from votron.rules.forms import Form
     from votron.theory import Certificate
 
@@ -99,7 +100,7 @@ class VotronClassifier(ClassifierMixin, BaseEstimator):
         raise NotImplementedError
 
     def decision_function(self, X: RowsLike) -> Scores:
-        """Return the scores of rows: the class says what they are.
+        """Return the scores of rows.
 
         Parameters
         ----------
@@ -267,6 +268,7 @@ class SupportVectorMixin:
     """A classifier with a kernel: the training examples that it keeps can have names, or make weights."""
 
     kernel: object
+    kernel_: Kernel
     support_: Index
     row_names_: dict[int, str]
     _poor_if_linear = True

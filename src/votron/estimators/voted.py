@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -49,9 +49,16 @@ from votron.estimators.base import SupportVectorMixin
 from votron.kernels.base import Kernel, is_precomputed
 from votron.record import MistakeRecord
 from votron.rules import RULES, Vectors, forms
-from votron.rules.held_out import HeldOutRows, codes_of, counted, first_best, moments_within, validation_table
 from votron.rules.scan import Choice
-from votron.rules.vectors import choices_of, moments_of
+from votron.rules.vectors import (
+    HeldOutRows,
+    choices_of,
+    first_best,
+    moments_of,
+    moments_within,
+    n_right,
+    validation_table,
+)
 
 if TYPE_CHECKING:
     from votron.estimators._evidence import RecordView
@@ -79,6 +86,7 @@ def _check_learns_in_batches(model: Estimator) -> None:
     check_learns_in_batches(model)
 
 
+@dataclass(eq=False, repr=False)
 class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
     """Voted perceptron with kernels (Freund & Schapire, 1999).
 
@@ -187,13 +195,27 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
     array([0, 1, 2])
     """
 
+    kernel: str | Kernel | Callable[[Rows, Rows], Array] = "rbf"
+    degree: int = 3
+    gamma: float | str = "scale"
+    coef0: float = 1.0
+    normalize_kernel: bool = False
+    epochs: float | None = 10
+    rule: str = "vote"
+    normalize_vectors: bool = False
+    margin: float | dict[Label, float] = 0.5
+    shuffle: bool = True
+    validation_fraction: float = 0.1
+    random_state: int | np.random.RandomState | None = None
+    memory_limit: int | str = "auto"
+    n_jobs: int | None = None
+    verbose: int = 0
+    class_weight: Mapping[Label, float] | str | None = None
+    early_stopping: bool = False
+
     _takes_collections = True
     AUTO_RULES: ClassVar[tuple[str, ...]] = ("vote", "average", "last")
     """The rules that ``rule="auto"`` chooses among; of equally good ones the first."""
-
-    kernel_: Kernel
-    record_: MistakeRecord
-    _vectors: Vectors
 
     _parameter_constraints: ClassVar[dict[str, list[object]]] = {
         **KERNEL_CONSTRAINTS,
@@ -210,44 +232,6 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
         "verbose": ["verbose"],
         "early_stopping": ["boolean"],
     }
-
-    def __init__(
-        self,
-        kernel: str | Kernel | Callable[[Rows, Rows], Array] = "rbf",
-        degree: int = 3,
-        gamma: float | str = "scale",
-        coef0: float = 1.0,
-        normalize_kernel: bool = False,
-        epochs: float | None = 10,
-        rule: str = "vote",
-        normalize_vectors: bool = False,
-        margin: float | dict[Label, float] = 0.5,
-        shuffle: bool = True,
-        validation_fraction: float = 0.1,
-        random_state: int | np.random.RandomState | None = None,
-        memory_limit: int | str = "auto",
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        class_weight: Mapping[Label, float] | str | None = None,
-        early_stopping: bool = False,
-    ) -> None:
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.normalize_kernel = normalize_kernel
-        self.epochs = epochs
-        self.rule = rule
-        self.normalize_vectors = normalize_vectors
-        self.margin = margin
-        self.shuffle = shuffle
-        self.validation_fraction = validation_fraction
-        self.random_state = random_state
-        self.memory_limit = memory_limit
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.class_weight = class_weight
-        self.early_stopping = early_stopping
 
     def fit(self, X: RowsLike, y: Labels, sample_weight: ArrayLike | None = None) -> Self:
         with training.unchanged_on_error(self):
@@ -449,7 +433,7 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
         """Return of some moments and rules the best by held-out rows, from one scan over the record."""
         choices, right = self._choices(rule), []
         for stage in self._vectors.staged(rows, times, choices, n_threads=self._n_threads):
-            right.append([counted(codes_of(stage.scores[choice]) == codes, weights) for choice in choices])
+            right.append([n_right(stage.scores[choice], codes, weights) for choice in choices])
         i, j = first_best(right)
         return times[i], choices[j][0]
 

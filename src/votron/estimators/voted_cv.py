@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -35,6 +35,7 @@ SHARED = ("coef0", "normalize_kernel", "class_weight", "memory_limit", "n_jobs")
 """Parameters that are the same for all settings."""
 
 
+@dataclass(eq=False, repr=False)
 class VotedPerceptronClassifierCV(ProbabilisticClassifier):
     """Voted perceptron whose kernel, margin, epochs and rule are chosen by cross-validation.
 
@@ -106,6 +107,27 @@ class VotedPerceptronClassifierCV(ProbabilisticClassifier):
     True
     """
 
+    kernels: str | Sequence[object] = "auto"
+    gammas: str | Sequence[float | str] = "auto"
+    degrees: str | Sequence[int] = "auto"
+    margins: str | Sequence[float | dict[Label, float]] = "auto"
+    rules: Sequence[str] = ("vote", "average")
+    epochs: float | str = "auto"
+    coef0: float = 1.0
+    normalize_kernel: bool = False
+    cv: object = 5
+    scoring: str | Callable[..., float] | None = None
+    halving: bool = True
+    max_rows: int | None = None
+    time_limit: float | None = None
+    refit: bool = True
+    random_state: int | np.random.RandomState | None = None
+    memory_limit: int | str = "auto"
+    n_jobs: int | None = None
+    verbose: int = 0
+    class_weight: Mapping[Label, float] | str | None = None
+    resume: str | os.PathLike[str] | None = None
+
     _parameter_constraints: ClassVar[dict[str, list[object]]] = {
         **{name: VotedPerceptronClassifier._parameter_constraints[name] for name in SHARED},
         **{name: [StrOptions({"auto"}), "array-like"] for name in _LISTS},
@@ -121,50 +143,6 @@ class VotedPerceptronClassifierCV(ProbabilisticClassifier):
         "verbose": ["verbose"],
         "resume": [str, os.PathLike, None],
     }
-
-    def __init__(
-        self,
-        kernels: str | Sequence[object] = "auto",
-        gammas: str | Sequence[float | str] = "auto",
-        degrees: str | Sequence[int] = "auto",
-        margins: str | Sequence[float | dict[Label, float]] = "auto",
-        rules: Sequence[str] = ("vote", "average"),
-        epochs: float | str = "auto",
-        coef0: float = 1.0,
-        normalize_kernel: bool = False,
-        cv: object = 5,
-        scoring: str | Callable[..., float] | None = None,
-        halving: bool = True,
-        max_rows: int | None = None,
-        time_limit: float | None = None,
-        refit: bool = True,
-        random_state: int | np.random.RandomState | None = None,
-        memory_limit: int | str = "auto",
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        class_weight: Mapping[Label, float] | str | None = None,
-        resume: str | os.PathLike[str] | None = None,
-    ) -> None:
-        self.kernels = kernels
-        self.gammas = gammas
-        self.degrees = degrees
-        self.margins = margins
-        self.rules = rules
-        self.epochs = epochs
-        self.coef0 = coef0
-        self.normalize_kernel = normalize_kernel
-        self.cv = cv
-        self.scoring = scoring
-        self.halving = halving
-        self.max_rows = max_rows
-        self.time_limit = time_limit
-        self.refit = refit
-        self.random_state = random_state
-        self.memory_limit = memory_limit
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.class_weight = class_weight
-        self.resume = resume
 
     def fit(self, X: RowsLike, y: Labels, sample_weight: ArrayLike | None = None) -> Self:
         with unchanged_on_error(self):

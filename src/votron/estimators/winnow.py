@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from numbers import Real
 from typing import ClassVar, Self
 
@@ -28,6 +29,7 @@ _REMEDY = (
 )
 
 
+@dataclass(eq=False, repr=False)
 class WinnowClassifier(VotronClassifier):
     """Winnow: linear thresholds over Boolean features, learnt by multiplication (Littlestone, 1988).
 
@@ -96,7 +98,15 @@ class WinnowClassifier(VotronClassifier):
     N. Littlestone, *Learning quickly when irrelevant attributes abound*, Machine Learning 2 (1988).
     """
 
-    _trainer: WinnowTrainer
+    promotion: float = 2.0
+    threshold: float | None = None
+    demotion: str = "divide"
+    complement: bool = False
+    binarize: float | None = None
+    epochs: float | None = 10
+    shuffle: bool = True
+    random_state: int | np.random.RandomState | None = None
+    verbose: int = 0
 
     _FIXED_IN_BATCHES = ("promotion", "threshold", "demotion", "complement", "binarize")
     _encoder_defaults: ClassVar[dict[str, str]] = {"numeric": "keep", "dates": "onehot"}  # it wants 0 and 1
@@ -109,28 +119,6 @@ class WinnowClassifier(VotronClassifier):
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
-
-    def __init__(
-        self,
-        promotion: float = 2.0,
-        threshold: float | None = None,
-        demotion: str = "divide",
-        complement: bool = False,
-        binarize: float | None = None,
-        epochs: float | None = 10,
-        shuffle: bool = True,
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.promotion = promotion
-        self.threshold = threshold
-        self.demotion = demotion
-        self.complement = complement
-        self.binarize = binarize
-        self.epochs = epochs
-        self.shuffle = shuffle
-        self.random_state = random_state
-        self.verbose = verbose
 
     def fit(self, X: RowsLike, y: Labels) -> Self:  # type: ignore[override]  # it knows no weights
         with training.unchanged_on_error(self):

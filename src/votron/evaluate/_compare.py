@@ -139,30 +139,9 @@ def compare(
     splits = [split for k in range(repeats) for split in _stratified(drawn.y, folds, random_state + k)]
     settings = {"random_state": int(random_state), "n_jobs": threads, "class_weight": class_weight}
     models = _models(drawn.X, estimators, sklearn, encoding or {}, settings)
-    end, done = math.inf if max_seconds is None else start + max_seconds, 0
-
-    def after_fit(name: str) -> None:
-        nonlocal done
-        done += 1
-        if callback is not None:
-            callback(done, len(models) * len(splits), name)
-        if time.monotonic() > end and done % len(splits):
-            raise _OutOfTime
-
-    found, left_out, stopped = [], dict.fromkeys(models, "It was not finished."), ""
+    end = math.inf if max_seconds is None else start + max_seconds
     with threadpool_limits(threads):
-        for name, model in models.items():
-            try:
-                if time.monotonic() > end:
-                    raise _OutOfTime
-                found.append(_measured(name, model, drawn, splits, SCORES[score], after_fit))
-                del left_out[name]
-            except (KeyboardInterrupt, _OutOfTime) as reason:
-                stopped = "out of time" if isinstance(reason, _OutOfTime) else "interrupted"
-                break
-            except Exception as error:  # of anybody's class: the others go on
-                left_out[name] = _reason(error)
-                done = (1 + done // len(splits)) * len(splits)
+        found, left_out, stopped = _run(models, drawn, splits, SCORES[score], end, callback)
     if not found and stopped == "interrupted":
         raise KeyboardInterrupt
     if not found:
@@ -184,10 +163,6 @@ def compare(
         stopped=stopped,
         baseline=next((row.name for row in found if _is_baseline(classifier_of(models[row.name]))), None),
     )
-
-
-class _OutOfTime(Exception):
-    """Ends a comparison between two fits."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -299,6 +274,45 @@ def _steps_before(X: RowsLike, classifier: Estimator, options: Params) -> list[t
 
 def _is_baseline(classifier: Estimator) -> bool:
     return isinstance(classifier, DummyClassifier) and classifier.strategy in ("prior", "most_frequent")
+
+
+class _OutOfTime(Exception):
+    """Ends a comparison between two fits."""
+
+
+def _run(
+    models: Mapping[str, Estimator],
+    rows: _Rows,
+    splits: _Splits,
+    scorer: Scorer,
+    end: float,
+    callback: Callable[[int, int, str], None] | None,
+) -> tuple[list[ComparisonRow], dict[str, str], str]:
+    """Measure one classifier after another; return those that are finished, why others are not, and what stopped it."""
+    found, left_out, done = [], dict.fromkeys(models, "It was not finished."), 0
+
+    def after_fit(name: str) -> None:
+        nonlocal done
+        done += 1
+        if callback is not None:
+            callback(done, len(models) * len(splits), name)
+        if time.monotonic() > end and done % len(splits):
+            raise _OutOfTime
+
+    for name, model in models.items():
+        try:
+            if time.monotonic() > end:
+                raise _OutOfTime
+            found.append(_measured(name, model, rows, splits, scorer, after_fit))
+            del left_out[name]
+        except KeyboardInterrupt:
+            return found, left_out, "interrupted"
+        except _OutOfTime:
+            return found, left_out, "out of time"
+        except Exception as error:  # of anybody's class: the others go on
+            left_out[name] = _reason(error)
+            done = (1 + done // len(splits)) * len(splits)
+    return found, left_out, ""
 
 
 def _measured(

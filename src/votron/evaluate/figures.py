@@ -1,4 +1,4 @@
-"""What is drawn of an evaluation and of a training, and the wrong rows."""
+"""Figures of evaluations and of training, and the rows that are wrong by the most."""
 
 from __future__ import annotations
 

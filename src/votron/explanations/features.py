@@ -287,16 +287,14 @@ def strongest_features(
     ----------
     model : classifier of Votron, or Pipeline that ends in one
         The fitted model.
-    top : int, default=10
-        How many for each class.
-    first : int, default=0
-        Number of the first feature, where they have no names.
+    top, first : int
+        How many for each class; and the number of the first feature, where they have no names.
 
     Returns
     -------
     dict or None
         For each class the names of features and their weights, the largest first; of two classes the first has the
-        negative ones. None for a model that has no weights: with a kernel that is not linear, or by voting.
+        negative ones. None for a model without weights: with a kernel that is not linear, or by voting.
 
     Examples
     --------

@@ -44,19 +44,13 @@ def explain(
         The fitted model.
     X : array, CSR matrix or data frame
         Rows, as the model's ``predict`` takes them.
-    label : object, optional
-        The class whose score is explained; by default the predicted one, against the runner-up.
-    against : object, optional
-        The class to compare with: the difference of the two scores is explained.
+    label, against : object, optional
+        The class whose score is explained, by default the predicted one against the runner-up; and the class to
+        compare with: the difference of the two scores is explained.
     top : int or None, default=5
         How many terms are named one by one, for the class and against it; None: all.
     first : int, default=0
         Number of the first row, of the training data as of X, and of the first feature, where they have no names.
-
-    Returns
-    -------
-    Explanations
-        One explanation for each row.
 
     Examples
     --------
@@ -87,14 +81,9 @@ def explain(
 
 
 def suspects(model: Estimator, top: int | None = None) -> Suspects:
-    """Return the training rows whose labels the record casts doubt on; see `VotedPerceptronClassifier.suspects`.
+    """Return the training rows whose labels the record casts doubt on, the most suspicious first.
 
-    Parameters
-    ----------
-    model : VotedPerceptronClassifier, or Pipeline that ends in one
-        The fitted model.
-    top : int, optional
-        How many, the most suspicious; by default all that were ever mistaken.
+    ``top`` limits their number; see `VotedPerceptronClassifier.suspects`. A Pipeline may end in the model.
 
     Examples
     --------

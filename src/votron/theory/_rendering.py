@@ -130,10 +130,8 @@ def in_full(found: Certificate) -> str:
     if found.mistakes is not None:
         parts.append(aligned(_fact_cells(found), left=(0, 1, 4)))
     parts.append(aligned(errors, left=(0, len(errors[0]) - 2, len(errors[0]) - 1)))
-    parts.append("\n".join(fill(line, WIDTH, subsequent_indent="  ") for line in _notes(found)))
-    if changes := found.advice()[:MOST_CHANGES]:
-        lines = [fill(line, WIDTH, initial_indent="  ", subsequent_indent="    ") for line in changes]
-        parts.append("\n".join(["For a guarantee:", *lines]))
+    notes = [*_notes(found), *(f"For a guarantee: {change}." for change in found.advice()[:2])]
+    parts.append("\n".join(fill(line, WIDTH, subsequent_indent="  ") for line in notes))
     return "\n\n".join(parts)
 
 
