@@ -509,6 +509,8 @@ def test_columns_are_kept_beside_the_labels(here, capsys):
     run(capsys, "train", "ids.csv", "--label", "y", "--drop", "id", "--random-state", "0", "-o", "ids.votron")
     out, _ = run(capsys, "predict", "ids.votron", "ids.csv", "--keep", "id")
     assert out.splitlines() == ["id,label", "007,a", "8,b", "009,a", "10,b"]
+    (here / "named.csv").write_text("label,x\nI,1\n")
+    assert run(capsys, "predict", "ids.votron", "named.csv", "--keep", "label").out == "label (data),label\nI,a\n"
     out, _ = run(capsys, "predict", "ids.votron", "ids.csv", "--keep", "id", "--json")
     assert json.loads(out.splitlines()[0]) == {"id": "007", "label": "a"}
     run(capsys, "predict", "ids.votron", "ids.csv", "-o", "labels.jsonl")
