@@ -333,3 +333,8 @@ def test_a_panic_of_polars_is_a_sentence(write, refused, monkeypatch):
     monkeypatch.setattr("polars.read_csv", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt()))
     with pytest.raises(KeyboardInterrupt):
         read_examples(write("table.csv", HEAD), label="class")
+
+
+def test_labels_that_are_numbers_can_be_read_as_text(write):
+    path = write("table.csv", "a,y\n1,1\n2,2\n")
+    assert read_examples(path, label="y", as_text="y").y.tolist() == ["1", "2"]

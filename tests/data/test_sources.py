@@ -135,7 +135,6 @@ def test_files_that_cannot_be_read(tmp_path, refused):
 
 FOREIGN = {
     "a.xlsx": (b"PK\3\4 workbook", "is a workbook: save the sheet as CSV"),
-    "a.png": (b"\x89PNG\r\n\x1a\n", "is one image: give the folder of images"),
     "a.votron": (b"\x10\0\0\0\0\0\0\0" + b'{"__metadata__":{"votron":"{}"}}', "is a model file, not data"),
 }
 

@@ -323,15 +323,6 @@ def test_sparsify_and_densify(average):
     assert np.array_equal(model.partial_fit(X, y).coef_, later.coef_)
 
 
-def test_learning_goes_on_after_fit(digits):
-    X, y = digits[0][:100], digits[1][:100]
-    model = paper_averaged(epochs=1, shuffle=False).fit(X, y)
-    for _ in range(2):
-        model.partial_fit(X, y)
-    assert np.array_equal(model.coef_, paper_averaged(epochs=3, shuffle=False).fit(X, y).coef_)
-    assert model.n_epochs_ == 3
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("what", ["one pass", "unshuffled", "no room"])
 def test_data_are_neither_copied_nor_changed(what, monkeypatch):

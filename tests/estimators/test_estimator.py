@@ -1,7 +1,5 @@
 """What VotedPerceptronClassifier does with a record: rules, moments, labels, data of all forms, attributes."""
 
-import copy
-
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -53,24 +51,6 @@ def assert_same_scores(mine, theirs):
 
 
 # -- the rule belongs to prediction -----------------------------------------------------------------------------------
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("binary", [False, True])
-def test_a_rule_needs_no_refit(digits, odd, binary):
-    X, y = odd if binary else digits
-    trained = model().fit(X, y)
-    for rule, normalized in CHOICES:
-        if rule == "holdout":
-            continue
-        again = model(rule=rule, normalize_vectors=normalized).fit(X, y)
-        assert again.record_.equals(trained.record_)
-        expected = again.decision_function(X)
-        assert np.array_equal(trained.with_rule(rule, normalized).decision_function(X), expected)
-        changed = copy.copy(trained).set_params(rule=rule, normalize_vectors=normalized)
-        assert np.array_equal(changed.decision_function(X), expected)
-        assert np.array_equal(changed.predict(X), again.predict(X))
-    assert (trained.rule, trained.normalize_vectors) == ("vote", False)
 
 
 def test_with_rule_is_a_shallow_copy(digits):

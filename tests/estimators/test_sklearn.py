@@ -132,7 +132,6 @@ def _of_adatron(model):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ESTIMATORS)
 @pytest.mark.filterwarnings("ignore:.*rows have K.x, x. = 0:UserWarning")  # as they have in the checks' sparse data
-@pytest.mark.filterwarnings("ignore:.*rows have no value but 0:UserWarning")
 @pytest.mark.filterwarnings("ignore:Training made mistakes in each of:sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.filterwarnings("ignore:The adatron stopped before:sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.filterwarnings("ignore:Without C weights above 0 change nothing:UserWarning")

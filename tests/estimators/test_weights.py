@@ -121,16 +121,6 @@ def test_partial_fit_in_batches_is_one_pass():
     assert set(twice.record_.weight) == {2.0}
 
 
-def test_partial_fit_leaves_rows_of_weight_0_out():
-    kept = np.flatnonzero(WEIGHTS)
-    with_zeros = model(gamma=0.1).partial_fit(X[:60], Y[:60], [0, 1, 2], sample_weight=WEIGHTS[:60])
-    with_zeros.partial_fit(X[60:], Y[60:], sample_weight=WEIGHTS[60:])
-    with_zeros.partial_fit(X[:3], Y[:3], sample_weight=np.zeros(3))
-    without = model(gamma=0.1).partial_fit(X[kept], Y[kept], sample_weight=WEIGHTS[kept])
-    assert with_zeros.record_.equals(without.record_)
-    assert model(gamma=0.1, class_weight={1: 2}).partial_fit(X, Y).record_.weight.max() == 2.0
-
-
 # -- refusals ---------------------------------------------------------------------------------------------------------
 
 

@@ -229,24 +229,6 @@ KERNELS = [
 ]
 
 
-def dotted(A, B):
-    return A @ B.T
-
-
-@pytest.mark.parametrize("form", ["vector", "sparse"])
-def test_kernels_that_are_functions(form):
-    rng = np.random.default_rng(1)
-    given_, made = OnlinePerceptron(dotted), OnlinePerceptron(LinearKernel())
-    normal = OnlinePerceptron(NormalizedKernel(OnlinePerceptron(dotted)._kernel))
-    unit = OnlinePerceptron(NormalizedKernel(LinearKernel()))
-    for row, y in zip(rng.integers(-9, 9, (60, 4)), rng.choice([-1, 1], 60), strict=True):
-        x = held(row, form)
-        assert given_.update(x, y) == made.update(x, y)
-        assert given_.decision(x) == made.decision(x)
-        assert normal.update(x, y) == unit.update(x, y)
-        assert normal.decision(x) == unit.decision(x)
-
-
 # -- copies -----------------------------------------------------------------------------------------------------------
 
 

@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -47,12 +46,6 @@ def test_cross_validation_with_values_that_a_fold_lacks(kind, n_values):
     frame = kind({"x": [f"v{i}" for i in values], "n": rng.normal(size=200)})
     model = make_pipeline(TableEncoder(), VotedPerceptronClassifier(random_state=0))
     assert np.mean(cross_val_score(model, frame, values % 2, cv=4, error_score="raise")) > 0.6
-
-
-def test_wide_tables_of_values_are_sparse():
-    narrow, wide = (pd.DataFrame({"x": [f"v{i}" for i in range(n)]}) for n in (3, 60))
-    assert not sp.issparse(tabular_encoder(narrow).fit_transform(narrow))
-    assert sp.issparse(tabular_encoder(wide).fit_transform(wide))
 
 
 @both

@@ -9,6 +9,8 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from votron._util.files import write_bytes
 from votron._util.types import Axes
 from votron.errors import VotronError
@@ -58,18 +60,16 @@ def write_name(axes: Axes, text: str, colour: str, at: Any, offset: tuple[float,
 
 def name_ends(axes: Axes, ends: Mapping[str, tuple[float, str]], size: float = 10) -> None:
     """Write the names of lines to the right of the axes without overlap, in their colours."""
-    gap, low, high = 0.065, 0.04, 1.0  # as fractions of the axes; the lowest is not beside the axis below
     as_fraction = (axes.transData + axes.transAxes.inverted()).transform
     heights = {name: float(as_fraction((axes.get_xlim()[1], y))[1]) for name, (y, _) in ends.items()}
     order = sorted(ends, key=lambda name: heights[name])
-    for name in order:
-        heights[name] = max(heights[name], low)
-        low = heights[name] + gap
-    for name in reversed(order):
-        heights[name] = min(heights[name], high)
-        high = heights[name] - gap
-        where = {"xycoords": "axes fraction", "annotation_clip": False, "ha": "left", "fontsize": size}
-        write_name(axes, name, ends[name][1], (1, heights[name]), (8, 0), **where)
+    gaps = 0.065 * np.arange(len(order))  # as fractions of the axes
+    level = np.array([heights[name] for name in order]) - gaps
+    moved = np.maximum.accumulate(level) + np.minimum.accumulate(level[::-1])[::-1]  # up, and down
+    places = np.clip(moved / 2, 0.04, 1 - gaps[-1]) + gaps  # not beside the axis below
+    where = {"xycoords": "axes fraction", "annotation_clip": False, "ha": "left", "fontsize": size}
+    for name, place in zip(order, places, strict=True):
+        write_name(axes, name, ends[name][1], (1, place), (8, 0), **where)
 
 
 # -- files -------------------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import sys
 
 import click
 
@@ -90,11 +91,11 @@ def train(command_line: str, /, **typed: object) -> None:
 
         text += f"\n\n{as_table(trained.tuning['table'], 10)}"
     job.out.note(*_advice(trained))
-    if job.output == "-":
-        job.out.note(text)
-    else:
+    if job.output != "-":
         found = _document(job, trained, n_bytes)
         job.out.show(found | {"certificate": certificate and certificate.to_dict()}, text)
+    elif not job.out.quiet:
+        print(text, file=sys.stderr)
 
 
 def _check(job: Job, estimator: Estimator) -> None:

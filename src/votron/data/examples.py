@@ -18,8 +18,7 @@ __all__ = ["Examples"]
 
 Lines = Sequence[int] | NDArray[np.int64]
 _TRUTH = {"true": True, "1": True, "false": False, "0": False}
-_SHOWN, _LOOKED_AT = 40, 400
-_MAX_CHARACTERS = 200
+_SHOWN = 40
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -173,7 +172,6 @@ def _check_finite(X: RowsLike, name: str, first_row: int) -> None:
 def tidy_labels(y: Array, what: str) -> Array:
     """Return labels as int64 where they are whole numbers, else as truth values, text or float64."""
     if y.dtype.kind in "SU":
-        check_length(int(np.char.str_len(y).max(initial=1)), what)
         try:
             y = np.char.decode(y, "utf-8") if y.dtype.kind == "S" else y
         except UnicodeDecodeError:
@@ -210,15 +208,6 @@ def convert_labels(y: Array, kind: str | None, what: str) -> Array:
     return np.array(found, dtype=np.bool_) if kind == "truth" else tidy_labels(np.array(found, dtype=float), what)
 
 
-def check_length(n_characters: int, what: str) -> None:
-    """Refuse labels that are no names: NumPy gives every label the space of the longest."""
-    if n_characters > _MAX_CHARACTERS:
-        raise DataError(
-            f"{what} must hold names of classes, of at most {_MAX_CHARACTERS} characters. Got {n_characters} instead."
-        )
-
-
 def short_repr(value: object) -> str:
     """Return a value for a sentence, on one line and not too long."""
-    text = repr(value[:_LOOKED_AT] if isinstance(value, str) else value)
-    return shortened(on_one_line(text[:_LOOKED_AT]), _SHOWN)
+    return shortened(on_one_line(repr(value)), _SHOWN)

@@ -20,11 +20,8 @@ from votron.errors import DataError, VotronError
 
 __all__ = ["ExampleBatches", "open_batches", "read_examples", "write_examples"]
 
-_WORKBOOK = "a workbook: save the sheet as CSV, and give that"
-_IMAGE = "one image: give the folder of images, in folders called after their classes"
 _FOREIGN = {
-    **dict.fromkeys((".xlsx", ".xlsm", ".xls", ".ods"), _WORKBOOK),
-    **dict.fromkeys((".png", ".jpg", ".jpeg", ".gif"), _IMAGE),
+    **dict.fromkeys((".xlsx", ".xls", ".ods"), "a workbook: save the sheet as CSV, and give that"),
     ".votron": "a model file, not data: the model comes first, and the data after it",
 }
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -15,7 +17,7 @@ from numpy.typing import NDArray
 from votron._util.frames import columns_of, floats_of, kind_of, missing_in
 from votron._util.text import did_you_mean
 from votron._util.types import Array, Frame, Series
-from votron.data.examples import Examples, check_length, short_repr, tidy_labels
+from votron.data.examples import Examples, short_repr, tidy_labels
 from votron.data.options import ReadOptions
 from votron.errors import DataError
 
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
 _MAX_LISTED = 12
 _MAX_CELLS = 1 << 28
+_MAX_CHARACTERS = 200
 _WHAT = {"number": "numbers", "truth": "true and false", "date": "dates"}
 _TRUTH = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}
 
@@ -51,8 +54,10 @@ def polars_errors(what: str) -> Iterator[None]:
 
 
 def check_names(names: Iterable[str], name: str) -> None:
-    """Refuse names of columns that polars takes for patterns."""
-    for each in names:
+    """Refuse names of columns that are the same, or that polars takes for patterns."""
+    for each, n in Counter(filter(None, names)).items():
+        if n > 1:
+            raise DataError(f"The names of the columns of {name} must differ. Got {short_repr(each)} twice instead.")
         if each.startswith("^") and each.endswith("$"):
             raise DataError(f"The column {short_repr(each)} of {name} must have another name: it reads as a pattern.")
 
@@ -154,7 +159,7 @@ class _Table:
     def read(self, name: str) -> Series:
         """Return a column that holds what is asked for, or what it held in the parts before."""
         column, seen, is_label = self.frame.get_column(name), self.part.seen, name == self.label
-        told = self.options.label_kind if is_label else self.options.kind_of(name)
+        told = (self.options.label_kind if is_label else None) or self.options.kind_of(name)
         before = None if seen is None or told is not None else seen.get(name)
         if self.part.typed is not None:
             wanted = ("text" if told else before or "label") if is_label else told or before
@@ -256,7 +261,11 @@ def _label_array(column: Series, what: str) -> Array:
     if kind_of(column) not in ("text", "nothing"):
         return np.asarray(column.to_numpy())
     texts = column.cast(polars().String)
-    check_length(int(texts.str.len_chars().max() or 0), what)
+    longest = texts.str.len_chars().max() or 0
+    if longest > _MAX_CHARACTERS:  # NumPy gives every label the space of the longest
+        raise DataError(
+            f"{what} must hold names of classes, of at most {_MAX_CHARACTERS} characters. Got {longest} instead."
+        )
     return np.array(texts.to_list(), dtype=np.str_)
 
 
@@ -268,21 +277,23 @@ def is_code(column: Series) -> Series:
 # -- examples as a table and as a matrix ------------------------------------------------------------------------------
 
 
-def as_table(examples: Examples) -> Frame:
-    """Return examples as a frame of polars, the labels, if there are any, in its last column."""
-    pl, X = polars(), examples.X
+def table_bytes(examples: Examples, format: str, **options: Any) -> bytes:
+    """Return examples as polars writes them in a format, the labels, if there are any, in the last column."""
+    pl, X, y = polars(), examples.X, examples.y
     if examples.columns is None:
         if X.shape[0] * X.shape[1] > _MAX_CELLS:
             raise DataError(f"A table of {X.shape[0]:,} x {X.shape[1]:,} cells is too large: write svmlight or npz.")
         dense = X.toarray() if sp.issparse(X) else X
         X = pl.DataFrame({f"x{i}": np.ascontiguousarray(dense[:, i]) for i in range(dense.shape[1])})
-    if examples.y is None:
-        return X
-    name = examples.label if examples.columns is not None and examples.label else "label"
-    while name in X.columns:
-        name += "_"
-    y = examples.y.tolist() if examples.y.dtype.kind == "U" else examples.y
-    return X.with_columns(pl.Series(name, y))
+    if y is not None:
+        name = examples.label if examples.columns is not None and examples.label else "label"
+        while name in X.columns:
+            name += "_"
+        X = X.with_columns(pl.Series(name, y.tolist() if y.dtype.kind == "U" else y))
+    buffer = io.BytesIO()
+    with polars_errors(f"Cannot write {examples.source!r} as {format}"):
+        getattr(X, f"write_{format}")(buffer, **options)
+    return buffer.getvalue()
 
 
 def as_matrix(examples: Examples, format: str) -> Any:

@@ -116,15 +116,11 @@ def learnable_rows(rows: Rows | SpreadRows, kernel: Kernel, *, at_least: int = 1
     diagonal = kernel.finite(kernel.diagonal(rows.squares(kernel))) if spread else kernel.diag(rows)
     if (diagonal < 0).any():
         raise negative_diagonal(kernel, diagonal)
-    return check_learnable(rows.shape[0], np.flatnonzero(diagonal != 0), at_least, "K(x, x) = 0", repr(kernel))
-
-
-def check_learnable(n: int, learnable: Index, at_least: int, why_not: str, whose: str = "X") -> Index:
-    """Return the numbers of the rows that can be learnt; warn of the others."""
+    n, learnable = rows.shape[0], np.flatnonzero(diagonal != 0)
     if len(learnable) < at_least:
-        raise VotronError(f"No row of X can be learnt: {whose} has {why_not} for each of the {n}.")
+        raise VotronError(f"No row of X can be learnt: {kernel!r} has K(x, x) = 0 for each of the {n}.")
     if len(learnable) < n:
-        warn(f"{n - len(learnable)} of {n} rows have {why_not}, can never be learnt, and are left out.")
+        warn(f"{n - len(learnable)} of {n} rows have K(x, x) = 0, can never be learnt, and are left out.")
     return learnable
 
 

@@ -10,7 +10,6 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -238,11 +237,7 @@ class AveragedPerceptronClassifier(ProbabilisticClassifier):
         """Return the numbers of the rows that can be learnt; warn of the others."""
         if self.fit_intercept:
             return np.arange(rows.shape[0])
-        if isinstance(rows, SpreadRows):
-            return training.learnable_rows(rows, LinearKernel(), at_least=at_least)
-        nonzero = (rows != 0).sum(axis=1) if sp.issparse(rows) else (rows != 0).any(axis=1)
-        learnable = np.flatnonzero(np.asarray(nonzero))
-        return training.check_learnable(rows.shape[0], learnable, at_least, "no value but 0")
+        return training.learnable_rows(rows, LinearKernel(), at_least=at_least)
 
     def _train(
         self,

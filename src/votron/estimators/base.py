@@ -100,7 +100,7 @@ class VotronClassifier(ClassifierMixin, BaseEstimator):
         raise NotImplementedError
 
     def decision_function(self, X: RowsLike) -> Scores:
-        """Return the scores of rows: the class says what they are.
+        """Return the scores of rows.
 
         Parameters
         ----------

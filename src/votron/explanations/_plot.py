@@ -52,14 +52,12 @@ def draw(found: Explanation, ax: Axes, image_shape: tuple[int, int] | None) -> A
 
 def _shape(found: Explanation, given: tuple[int, int] | None) -> tuple[int, int] | None:
     """Return height and width of the images that rows are, or None."""
-    row = found._pixels
-    if row is None or not row.shape[1]:
-        return None
-    if given is None:
-        return IMAGE_SHAPES.get(row.shape[1])
-    if given[0] * given[1] != row.shape[1]:
+    n = 0 if found._pixels is None else found._pixels.shape[1]
+    if not n or given is None:
+        return IMAGE_SHAPES.get(n)
+    if given[0] * given[1] != n:
         raise VotronError(
-            f"The 'image_shape' must have as many pixels as rows have features, {row.shape[1]}. Got {given} instead."
+            f"The 'image_shape' must have as many pixels as rows have features, {n}. Got {given} instead."
         )
     return given
 

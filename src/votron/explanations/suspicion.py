@@ -48,8 +48,8 @@ class Suspects:
     mistakes: Index
     """The number of times that each was presented and mistaken, by its own class's vector or another's."""
     last: Floats
-    """When the last time was, in epochs: passes of `fit`, whether or not `partial_fit` went on from it; of
-    `partial_fit` alone, and where no row of `fit` was mistaken twice before it, all calls together are one."""
+    """When the last time was, in passes of `fit`, also if `partial_fit` went on from it; all calls of `partial_fit`
+    alone are one."""
     labels: list[Label | None]
     """The label of each row, as far as its mistakes tell: None where only others' vectors were mistaken."""
     taken_for: list[Label | None]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import inspect
 import math
 import sys
 from dataclasses import dataclass
@@ -130,8 +129,8 @@ class RiverClassifier:
     def predict_proba_one(self, x: Example) -> dict[bool, float]:
         """Refuse: a perceptron predicts labels, not probabilities. River expects this error."""
         raise NotImplementedError(
-            f"{type(self).__name__} predicts labels, not probabilities, which river's OneVsRestClassifier, ensembles, "
-            "and metrics such as ROCAUC need: use OneVsOneClassifier for several classes, and metrics such as Accuracy."
+            f"{type(self).__name__} predicts labels, not probabilities: use OneVsOneClassifier for several classes, "
+            "and metrics such as Accuracy."
         )
 
     def clone(self, new_params: Params | None = None, include_attributes: bool = False) -> Self:
@@ -146,7 +145,7 @@ class RiverClassifier:
             raise VotronError(f"The parameters of {type(self).__name__} cannot be changed: use clone({new_attrs!r}).")
 
     def _get_params(self) -> Params:
-        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
+        return {name: getattr(self, name) for name in ("kernel", "learning_rate", "target", "keep_history")}
 
     @property
     def _tags(self) -> set[str]:
@@ -190,21 +189,6 @@ class OnlinePerceptron(RiverClassifier):
         examples z. It is divided by its length. With it the bounds of the mistake theorem are kept.
     keep_history : bool, default=False
         Keep every round in ``history``; each mistake then keeps a copy of v.
-
-    Attributes
-    ----------
-    k, t : int
-        Mistakes and examples so far.
-    v : array, dict, or tuple of pairs (coefficient, example)
-        The guess.
-    norm2, radius2, lemma2 : float
-        ‖v‖², the largest ‖x‖² so far, and lemma 2's bound.
-    v_dot_u, margin, lemma1, mistake_bound : float
-        v·u, the margin γ so far, lemma 1's bound and the theorem's; with a target only. All hold with weights, too.
-    alpha, support : array, tuple
-        Coefficients and examples of the mistakes; with a kernel or a history only.
-    history : list of Round
-        The rounds; with ``keep_history`` only.
 
     Examples
     --------
@@ -450,14 +434,13 @@ def _finite(value: float) -> float:
 def _checked_kernel(kernel: Any) -> Kernel | None:
     if kernel is None:
         return None
-    names = [name for name, cls in KERNELS.items() if not cls.pairwise]
     known = kernel_class(kernel) is not None if isinstance(kernel, str) else callable(kernel)  # as a Kernel is
     made = make_kernel(kernel) if known else None
     if made is None or is_precomputed(made):
+        names = [name for name, cls in KERNELS.items() if not cls.pairwise]
         raise VotronError(
             f"The 'kernel' parameter of OnlinePerceptron must be None, one of {', '.join(map(repr, names))}, a Kernel "
-            "or a function, and not precomputed, since a matrix has no values for examples to come. "
-            f"Got {kernel!r} instead.{did_you_mean(kernel, names)}",
+            f"or a function, and not precomputed. Got {kernel!r} instead.{did_you_mean(kernel, names)}",
             parameter="kernel",
         )
     return made

@@ -95,7 +95,7 @@ class ConfusionsDisplay(Display):
             ax.vlines(np.arange(n - 1) + 0.5, -0.5, n - 0.5, color="white", linewidth=2)
             luminance = cells @ (0.2126, 0.7152, 0.0722)
             for at, text in np.ndenumerate(shown.text_):
-                ink = "white" if luminance[at] < 0.5 else INK
+                ink = "white" if luminance[at] < 0.6 else INK
                 text.set(color=ink, fontsize=9.5 if n <= 12 else 7.5, visible=self.counts[at] > 0)
         else:
             some = range(0, n, -(-n // _MOST_NUMBERS))

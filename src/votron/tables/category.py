@@ -6,7 +6,6 @@ import math
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
@@ -68,14 +67,11 @@ class CategoryColumn(_ValuesColumn):
     def own_names(self) -> list[str]:
         return [f"{self.name}={value}" for value in self.values] + [f"{self.name}=(rare)"] * bool(self.rare)
 
-    @cached_property
-    def _places(self) -> dict[Value, int]:
-        return {value: i for i, value in enumerate(self.values)}
-
     def features(self, values: list[Value | None]) -> Rows:
         """Return the 0/1 features: none is set for missing values; unseen values count as rare."""
         other = len(self.values) if self.rare else -1
-        places = np.array([-1 if value is None else self._places.get(value, other) for value in values], dtype=np.int64)
+        known: dict[Value | None, int] = {value: i for i, value in enumerate(self.values)} | {None: -1}
+        places = np.array([known.get(value, other) for value in values], dtype=np.int64)
         rows = np.flatnonzero(places >= 0)
         shape = len(places), len(self.values) + bool(self.rare)
         return sp.csr_matrix((np.ones(len(rows)), (rows, places[rows])), shape=shape)
@@ -156,15 +152,12 @@ class SpeltColumn(_ValuesColumn):
     def own_names(self) -> list[str]:
         return [f"{self.name}~{trigram}" for trigram in self.trigrams]
 
-    @cached_property
-    def _places(self) -> dict[str, int]:
-        return {trigram: i for i, trigram in enumerate(self.trigrams)}
-
     def features(self, values: list[Value | None]) -> Rows:
+        places = {trigram: i for i, trigram in enumerate(self.trigrams)}
         known: dict[Value | None, Counter[int]] = {None: Counter()}
         for value in dict.fromkeys(values):
             if value is not None:
-                known[value] = Counter(self._places[t] for t in _trigrams_of(str(value)) if t in self._places)
+                known[value] = Counter(places[t] for t in _trigrams_of(str(value)) if t in places)
         indices = [place for value in values for place in known[value]]
         counts = [count for value in values for count in known[value].values()]
         ends = np.cumsum([0, *(len(known[value]) for value in values)])

@@ -13,7 +13,7 @@ from votron.data._sources import Source, check_expanded
 from votron.data.examples import Examples
 from votron.data.formats.base import Format, Part
 from votron.data.options import ReadOptions
-from votron.data.tables import as_table, check_names, list_names, polars, polars_errors
+from votron.data.tables import check_names, list_names, polars, polars_errors, table_bytes
 from votron.errors import DataError
 
 _BYTES_A_VALUE = 8
@@ -64,10 +64,7 @@ class Parquet(Format):
 
     def write(self, examples: Examples) -> bytes:
         """Return a table."""
-        buffer = io.BytesIO()
-        with polars_errors(f"Cannot write {examples.source!r} as {self.name}"):
-            as_table(examples).write_parquet(buffer)
-        return buffer.getvalue()
+        return table_bytes(examples, "parquet")
 
 
 class Arrow(Parquet):
@@ -94,7 +91,4 @@ class Arrow(Parquet):
 
     def write(self, examples: Examples) -> bytes:
         """Return a table."""
-        buffer = io.BytesIO()
-        with polars_errors(f"Cannot write {examples.source!r} as {self.name}"):
-            as_table(examples).write_ipc(buffer)
-        return buffer.getvalue()
+        return table_bytes(examples, "ipc")

@@ -12,7 +12,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Container, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,12 +24,12 @@ from votron.data.formats.base import Format, Part
 from votron.data.options import ReadOptions
 from votron.data.tables import (
     OddValueError,
-    as_table,
     check_names,
     is_code,
     label_in,
     polars,
     polars_errors,
+    table_bytes,
 )
 from votron.errors import DataError
 
@@ -55,31 +54,25 @@ class Csv(Format):
 
     def read(self, source: Source, options: ReadOptions, batch_bytes: int | None) -> Iterator[Part]:
         """Yield a table, of all text at once where no batches are asked for: then its types depend on all rows."""
-        layout = _find_layout(text_head(source), source.name, options.delimiter or self.separator, options)
-        about = {"header": layout.header, "delimiter": layout.delimiter, "quote": layout.quote or ""}
-        columns, header, seen = (
-            _Columns(layout, options),
-            layout.header,
-            None if batch_bytes is None else dict[str, str](),
-        )
-        for data, line in text_parts(source, batch_bytes, lambda data: _end_of_last_record(data, layout.quote)):
+        file = _File(text_head(source), source.name, options.delimiter or self.separator, options)
+        about = {"header": file.header, "delimiter": file.delimiter, "quote": file.quote or ""}
+        seen: dict[str, str] | None = None if batch_bytes is None else {}
+        header = file.header
+        for data, line in text_parts(source, batch_bytes, lambda data: _end_of_last_record(data, file.quote)):
             if not data.strip(b"\r\n"):
                 continue
-            frame, lines = _rows(data, layout, line, columns, header)
+            frame, lines = file.rows(data, line, header)
             header = False
             del data
             if frame.height:
-                yield Part(frame, lines=lines, about=about, typed=columns.typed, seen=seen)
+                yield Part(frame, lines=lines, about=about, typed=file.typed, seen=seen)
             elif batch_bytes is None:
                 raise DataError(f"There are no examples in {source.name}: it has a header and no rows.")
             del frame  # not to be in memory while the next are read
 
     def write(self, examples: Examples) -> bytes:
         """Return a table as text."""
-        frame, buffer = as_table(examples), io.BytesIO()
-        with polars_errors(f"Cannot write {examples.source!r} as {self.name}"):
-            frame.write_csv(buffer, separator=self.separator or ",")
-        return buffer.getvalue()
+        return table_bytes(examples, "csv", separator=self.separator or ",")
 
 
 class Tsv(Csv):
@@ -91,37 +84,6 @@ class Tsv(Csv):
 
 
 # -- layout -----------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _Layout:
-    name: str
-    names: tuple[str, ...]
-    delimiter: str
-    quote: str | None
-    header: bool
-
-
-def _find_layout(text: bytes, name: str, delimiter: str | None, options: ReadOptions) -> _Layout:
-    """Return the layout that the beginning of a text shows, as far as it is not given."""
-    if not text.strip():
-        raise DataError(f"Cannot read {name}: the file is empty.")
-    quote = '"' if options.quote is None else options.quote or None
-    sample = text if len(text) <= _SAMPLE else text[: _end_of_last_record(text[:_SAMPLE], quote)] or text
-    delimiter = delimiter or max(_DELIMITERS, key=lambda each: _fitness(sample, each, quote))
-    rows = _sampled(sample, delimiter, quote)
-    if not rows:
-        raise DataError(f"The first line of {name} must name the columns, and has no end: a quote may not be closed.")
-    names = [field.strip() for field in rows[0]]
-    if options.header is False:
-        return _Layout(name, tuple(f"c{i}" for i in range(len(names))), delimiter, quote, False)
-    if options.header is None:
-        _check_header(names, rows[1:], name, options.missing_texts)
-    check_names(names, name)
-    twice = next((one for one, n in Counter(filter(None, names)).items() if n > 1), None)
-    if twice is not None:
-        raise DataError(f"The names of the columns of {name} must differ. Got {twice[:60]!r} twice instead.")
-    return _Layout(name, tuple(field or f"<column {i + 1}>" for i, field in enumerate(names)), delimiter, quote, True)
 
 
 def _fitness(sample: bytes, delimiter: str, quote: str | None) -> tuple[float, int]:
@@ -167,9 +129,6 @@ def _is_number(text: str) -> bool:
     return _NUMBER.fullmatch(text) is not None
 
 
-# -- records ----------------------------------------------------------------------------------------------------------
-
-
 def _records(data: bytes, delimiter: str, quote: str | None, first_line: int = 1) -> Iterator[tuple[int, list[str]]]:
     """Yield the line that each record begins on, and its fields, as Python's csv module reads them; slow."""
     text = io.StringIO(data.decode("utf-8", errors="replace"), newline="")
@@ -193,98 +152,109 @@ def _end_of_last_record(data: bytes, quote: str | None) -> int:
     return end + 1
 
 
-def _rows(data: bytes, layout: _Layout, line: int, columns: _Columns, header: bool) -> tuple[Frame, Lines]:
-    """Return some whole records as a frame of texts and numbers, and the line that each begins on."""
-    n, stripped = len(layout.names), data.lstrip(b"\r\n")  # from the first line polars takes the number of columns
-    line += data.count(b"\n", 0, len(data) - len(stripped))
-    data = stripped
-    if not data.endswith(b"\n") or data.endswith((b"\n\n", b"\n\r\n")):
-        data = data.rstrip(b"\r\n") + b"\n"
-    has_quotes = layout.quote is not None and layout.quote.encode() in data
-    try:
-        frame = _frame_of(data, layout, columns, header)
-    except DataError as error:
-        list(_checked_records(data, layout, line))
-        raise _quote_error(layout, "its quotes do not fit together") if has_quotes else error from None
-    n_records = frame.height + header
-    may_be_short = frame.to_series(n - 1).null_count() > 0  # polars fills short lines with nulls, blank ones too
-    if may_be_short and n > 1 and not has_quotes:
-        may_be_short = data.count(layout.delimiter.encode()) != n_records * (n - 1)
-    if not may_be_short and data.count(b"\n") == n_records:
-        return frame, range(line + header, line + n_records)
-    found = list(_checked_records(data, layout, line))[header:]
-    if len(found) == frame.height:
-        frame = frame.filter(polars().Series([filled for _, filled in found], dtype=polars().Boolean))
-    numbers = np.array([line for line, filled in found if filled])
-    if len(numbers) != frame.height:
-        raise _quote_error(layout, "its quotes do not fit together")
-    return frame, numbers
+# -- rows and columns -------------------------------------------------------------------------------------------------
 
 
-def _frame_of(data: bytes, layout: _Layout, columns: _Columns, header: bool) -> Frame:
-    """Return the fields of some records as texts; columns of fractions as numbers, which takes less time and memory."""
-    if len(data) > _LARGE:
-        head = data[: _end_of_last_record(data[:_SAMPLE], layout.quote)]
-        with suppress(DataError):  # a later field is not a number: then all are read as texts
-            return _parsed(data, layout, columns.fractions(_parsed(head, layout).slice(header)), header)
-    return _parsed(data, layout).slice(header)
+class _File:
+    """A file: its delimiter, quote and columns, as far as they are not given as its beginning shows."""
 
-
-def _parsed(data: bytes, layout: _Layout, numbers: Container[str] = (), skipped: int = 0) -> Frame:
-    pl = polars()
-    types = [pl.Float64 if name in numbers else pl.String for name in layout.names]
-    with polars_errors(f"Cannot read {layout.name}"):
-        frame = pl.read_csv(
-            data,
-            has_header=False,
-            skip_rows=int(skipped),
-            schema={f"c{i}": dtype for i, dtype in enumerate(types)},
-            separator=layout.delimiter,
-            quote_char=layout.quote,
-        )
-    frame.columns = list(layout.names)
-    return frame
-
-
-def _checked_records(data: bytes, layout: _Layout, first_line: int) -> Iterator[tuple[int, bool]]:
-    """Yield the line of each record, and whether it is not blank; refuse one with too few or too many fields."""
-    n, line = len(layout.names), first_line
-    try:
-        for line, fields in _records(data, layout.delimiter, layout.quote, first_line):
-            if fields and len(fields) != n:
-                raise DataError(
-                    f"Line {line} of {layout.name} must have {n} fields, as the first line has, separated by "
-                    f"{layout.delimiter!r}. Got {len(fields)} instead."
-                )
-            yield line, bool(fields)
-    except csv.Error as error:
-        raise _quote_error(layout, f"{error} after line {line}") from None
-
-
-def _quote_error(layout: _Layout, what: str) -> DataError:
-    return DataError(
-        f"Cannot read {layout.name}: {what}. Close quotes {layout.quote}, and write them twice inside of fields, or "
-        "say that they are characters like others with quote=''.",
-        parameter="quote",
-    )
-
-
-# -- what a column holds ----------------------------------------------------------------------------------------------
-
-
-class _Columns:
-    """How the columns of a file are read."""
-
-    def __init__(self, layout: _Layout, options: ReadOptions) -> None:
-        self._name = layout.name
-        self._texts = {name for name in layout.names if options.kind_of(name) == "text"}
-        self._label = label_in(options, layout.names)
+    def __init__(self, text: bytes, name: str, delimiter: str | None, options: ReadOptions) -> None:
+        if not text.strip():
+            raise DataError(f"Cannot read {name}: the file is empty.")
+        self.name, self.quote = name, '"' if options.quote is None else options.quote or None
+        sample = text if len(text) <= _SAMPLE else text[: _end_of_last_record(text[:_SAMPLE], self.quote)] or text
+        self.delimiter = delimiter or max(_DELIMITERS, key=lambda each: _fitness(sample, each, self.quote))
+        rows = _sampled(sample, self.delimiter, self.quote)
+        if not rows:
+            raise self._quote_error("its first line has no end")
+        self.header = options.header is not False
+        self.columns = [field.strip() for field in rows[0]]
+        if options.header is None:
+            _check_header(self.columns, rows[1:], name, options.missing_texts)
+        if self.header:
+            check_names(self.columns, name)
+        self.columns = [
+            (field or f"<column {i + 1}>") if self.header else f"c{i}" for i, field in enumerate(self.columns)
+        ]
+        self._texts = {name for name in self.columns if options.kind_of(name) == "text"}
+        self._label = label_in(options, self.columns)
         self._missing = list(options.missing_texts)
         self._as_they_are = not any(map(_is_number, self._missing))
         """Whether what can be read as a number is one, and not the mark of a missing value."""
-        self._decimal = options.decimal or ("." if layout.delimiter == "," else None)
+        self._decimal = options.decimal or ("." if self.delimiter == "," else None)
 
-    def fractions(self, frame: Frame) -> set[str]:
+    def rows(self, data: bytes, line: int, header: bool) -> tuple[Frame, Lines]:
+        """Return some whole records as a frame of texts and numbers, and the line that each begins on."""
+        stripped = data.lstrip(b"\r\n")  # from the first line polars takes the number of columns
+        line += data.count(b"\n", 0, len(data) - len(stripped))
+        data = stripped
+        if not data.endswith(b"\n") or data.endswith((b"\n\n", b"\n\r\n")):
+            data = data.rstrip(b"\r\n") + b"\n"
+        has_quotes = self.quote is not None and self.quote.encode() in data
+        try:
+            frame = self._frame_of(data, header)
+        except DataError as error:
+            list(self._checked_records(data, line))
+            raise self._quote_error("its quotes do not fit together") if has_quotes else error from None
+        n, n_records = len(self.columns), frame.height + header
+        may_be_short = frame.to_series(n - 1).null_count() > 0  # polars fills short lines with nulls, blank ones too
+        if may_be_short and n > 1 and not has_quotes:
+            may_be_short = data.count(self.delimiter.encode()) != n_records * (n - 1)
+        if not may_be_short and data.count(b"\n") == n_records:
+            return frame, range(line + header, line + n_records)
+        found = list(self._checked_records(data, line))[header:]
+        if len(found) == frame.height:
+            frame = frame.filter(polars().Series([filled for _, filled in found], dtype=polars().Boolean))
+        numbers = np.array([line for line, filled in found if filled])
+        if len(numbers) != frame.height:
+            raise self._quote_error("its quotes do not fit together")
+        return frame, numbers
+
+    def _frame_of(self, data: bytes, header: bool) -> Frame:
+        """Return the fields of some records as texts; columns of fractions as numbers, which takes less memory."""
+        if len(data) > _LARGE:
+            head = data[: _end_of_last_record(data[:_SAMPLE], self.quote)]
+            with suppress(DataError):  # a later field is not a number: then all are read as texts
+                return self._parsed(data, self._fractions(self._parsed(head).slice(header)), header)
+        return self._parsed(data).slice(header)
+
+    def _parsed(self, data: bytes, numbers: Container[str] = (), skipped: int = 0) -> Frame:
+        pl = polars()
+        types = [pl.Float64 if name in numbers else pl.String for name in self.columns]
+        with polars_errors(f"Cannot read {self.name}"):
+            frame = pl.read_csv(
+                data,
+                has_header=False,
+                skip_rows=int(skipped),
+                schema={f"c{i}": dtype for i, dtype in enumerate(types)},
+                separator=self.delimiter,
+                quote_char=self.quote,
+            )
+        frame.columns = self.columns
+        return frame
+
+    def _checked_records(self, data: bytes, first_line: int) -> Iterator[tuple[int, bool]]:
+        """Yield the line of each record, and whether it is not blank; refuse one with too few or too many fields."""
+        n, line = len(self.columns), first_line
+        try:
+            for line, fields in _records(data, self.delimiter, self.quote, first_line):
+                if fields and len(fields) != n:
+                    raise DataError(
+                        f"Line {line} of {self.name} must have {n} fields, as the first line has, separated by "
+                        f"{self.delimiter!r}. Got {len(fields)} instead."
+                    )
+                yield line, bool(fields)
+        except csv.Error as error:
+            raise self._quote_error(f"{error} after line {line}") from None
+
+    def _quote_error(self, what: str) -> DataError:
+        return DataError(
+            f"Cannot read {self.name}: {what}. Close quotes {self.quote}, and write them twice inside of fields, or "
+            "say that they are characters like others with quote=''.",
+            parameter="quote",
+        )
+
+    def _fractions(self, frame: Frame) -> set[str]:
         """Return the columns that hold fractions as polars reads them, by their first rows."""
         found = set()
         for texts in frame.get_columns() if self._decimal != "," and self._as_they_are else ():
@@ -341,7 +311,7 @@ class _Columns:
             row = int((~is_number & texts.is_not_null()).arg_true()[0])
             got = f"{short_repr(texts[row])} in {place(row)}"
             raise OddValueError(
-                f"The column {texts.name!r} of {self._name} must hold numbers alone, as most of its values are. Got "
+                f"The column {texts.name!r} of {self.name} must hold numbers alone, as most of its values are. Got "
                 f"{got} instead: correct it, add it to na_values (--na-values) if it marks a missing value, or read "
                 "the column as text with as_text (--discrete).",
                 texts.name,

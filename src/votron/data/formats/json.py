@@ -19,7 +19,7 @@ from votron.data._sources import Source, text_parts, whole_text
 from votron.data.examples import Examples
 from votron.data.formats.base import Format, Part
 from votron.data.options import ReadOptions
-from votron.data.tables import as_table, check_names, polars, polars_errors
+from votron.data.tables import check_names, polars, polars_errors, table_bytes
 from votron.errors import DataError
 
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
@@ -94,10 +94,7 @@ class JsonLines(Format):
 
     def write(self, examples: Examples) -> bytes:
         """Return an object a line."""
-        buffer = io.BytesIO()
-        with polars_errors(f"Cannot write {examples.source!r} as {self.name}"):
-            as_table(examples).write_ndjson(buffer)
-        return buffer.getvalue()
+        return table_bytes(examples, "ndjson")
 
 
 def _read(data: bytes, name: str, *, lines: bool, first_line: int = 1) -> Frame:
