@@ -65,7 +65,8 @@ class VotedPerceptronClassifierCV(ProbabilisticClassifier):
     scoring : str, callable or None, default=None
         The score to maximise: a scorer of scikit-learn, or its name, of labels or scores. None: accuracy.
     halving : bool, default=True
-        Try settings on a part of the training rows first, 500 at least, and a third of them on the next larger part.
+        Try settings on a part of the training rows first, 500 at least, and the best third of them on three times as
+        many.
     max_rows : int or None, default=None
         Rows that the search uses at most, drawn at random with some of every class. None: all.
     time_limit : float or None, default=None
