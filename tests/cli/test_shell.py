@@ -75,9 +75,9 @@ def test_examples_of_help_texts_run(line, here, capfd, monkeypatch):
     monkeypatch.setattr("uvicorn.Server.run", lambda *_, **__: None)  # as if the visitors had gone
     monkeypatch.setattr("webbrowser.open", lambda _: True)
     command, _, given = line.partition(" < ")
-    if given:
-        monkeypatch.setattr("sys.stdin", open(given))  # noqa: SIM115
-    assert main(shlex.split(command)[1:]) == 0
+    with open(given or os.devnull) as stdin:
+        monkeypatch.setattr("sys.stdin", stdin)
+        assert main(shlex.split(command)[1:]) == 0
     out, err = capfd.readouterr()
     assert out or err
     assert "Warning" not in err

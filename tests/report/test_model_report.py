@@ -3,6 +3,7 @@
 import html
 import json
 import re
+import signal
 import sys
 from pathlib import Path
 
@@ -295,12 +296,8 @@ def test_an_interrupted_report_leaves_the_file_as_it_was(folder, tmp_path, capsy
     out = tmp_path / "page.html"
     out.write_text("before", encoding="utf-8")
     command = ["report", str(folder / "digits.votron"), "digits", "--part", "test", "--quiet", "-o"]
-
-    def stop(*_):
-        raise KeyboardInterrupt
-
     with monkeypatch.context() as patched:
-        patched.setattr("votron.report.page.sections", stop)
+        patched.setattr("votron.report.page.sections", lambda *_: signal.raise_signal(signal.SIGINT))
         assert main([*command, str(out)]) == 130
     assert out.read_text(encoding="utf-8") == "before"
     capsys.readouterr()

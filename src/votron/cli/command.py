@@ -168,9 +168,6 @@ def grouped(*options: Decorator) -> Decorator:
     return decorate
 
 
-# -- types of values --------------------------------------------------------------------------------------------------
-
-
 class NewFile(click.Path):
     """A file to write, checked before the work; a drawing needs matplotlib."""
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
+import sys
 
 import click
 
 from votron._util.pipelines import classifier_of, summary_of
 from votron._util.text import first_of, on_one_line, rounded_bytes, shortened
+from votron._util.text_tables import wants_colour
 from votron._util.types import Params
 from votron.cli import options
 from votron.cli.command import NewFile, command, flag, option
 from votron.cli.models import SavedModel, save_model
-from votron.cli.output import Output, bold, in_words, pairs, printable, wrapped
+from votron.cli.output import Output, in_words, pairs, printable, wrapped
 
 _CLASSES, _FEATURES = 20, 5
 _LONGEST_NAME, _LONGEST = 80, 400
@@ -58,7 +60,9 @@ def inspect(saved: SavedModel, features: int | None, out: Output) -> None:
         found |= {} if strongest is None else {"strongest_features": {k: dict(named) for k, named in strongest.items()}}
     sections = _sections(found, out.verbose).items()
     head = _head(found, "standard input" if saved.path == "-" else saved.path, out.verbose)
-    out.show(found, "\n\n".join([_pairs(head), *(f"{bold(name)}\n{_pairs(of, 2)}" for name, of in sections if of)]))
+    bold = "\x1b[1m{}\x1b[0m" if wants_colour(sys.stdout) else "{}"
+    parts = [f"{bold.format(printable(name))}\n{_pairs(of, 2)}" for name, of in sections if of]
+    out.show(found, "\n\n".join([_pairs(head), *parts]))
 
 
 def _head(found: Params, file: str, verbose: bool) -> Params:

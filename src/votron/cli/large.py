@@ -10,8 +10,7 @@ import glob
 import os
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import Any
+from contextlib import ExitStack, contextmanager
 
 import click
 import numpy as np
@@ -39,9 +38,6 @@ _MEMORY_FACTOR = 60
 """Memory of a batch, at most, in bytes of its text: 50 were measured for a letter and a label to a row of CSV."""
 ANSWERS_WITHIN = 10.0
 """Seconds in which a scheduler must answer."""
-
-
-# -- streams ----------------------------------------------------------------------------------------------------------
 
 
 def train_on_stream(job: Job, estimator: Estimator) -> Trained:
@@ -110,11 +106,8 @@ def _check_stream(job: Job, estimator: Estimator) -> None:
             raise click.UsageError(f"--{name.replace('_', '-')} is not for --stream; --passes says how often.")
     if hasattr(estimator, "rule") and (estimator.rule == "auto" or RULES[estimator.rule].needs_held_out):
         raise click.UsageError(f"--rule {estimator.rule} needs held-out rows, which --stream has not.")
-    if job.data.table.get("text") and job.data.table.get("text_features") == "tfidf":
+    if job.data.table.get("text_features") == "tfidf":
         raise click.UsageError("--text-features must be hashing with --stream, since tfidf needs all texts at once.")
-
-
-# -- clusters ---------------------------------------------------------------------------------------------------------
 
 
 @contextmanager
@@ -125,21 +118,20 @@ def cluster(where: str, out: Output) -> Iterator[Client]:
     except ImportError:
         raise MissingPackageError('--dask needs the package distributed: pip install "votron[cluster]".') from None
     name, _, number = where.partition(":")
-    if name == "local":
-        if number and not (number.isdecimal() and int(number) > 0):
-            raise click.UsageError(f"--dask must be an address, local, or local:N. Got {where!r} instead.")
-        from votron.cluster.client import local_cluster
+    if name == "local" and number and not (number.isdecimal() and int(number) > 0):
+        raise click.UsageError(f"--dask must be an address, local, or local:N. Got {where!r} instead.")
+    with ExitStack() as stack:
+        if name == "local":
+            from votron.cluster.client import local_cluster
 
-        connected: AbstractContextManager[tuple[Any, Client]] = local_cluster(
-            **({"n_workers": int(number)} if number else {})
-        )
-    else:
-        try:
-            connected = nullcontext((None, distributed.Client(where, timeout=ANSWERS_WITHIN)))
-        except (OSError, ValueError) as error:
-            reason = str(error).splitlines()[0].rstrip(".")
-            raise VotronError(f"No Dask scheduler answers at {where}: {reason}.") from None
-    with connected as (_, client), client:
+            size = {"n_workers": int(number)} if number else {}
+            _, client = stack.enter_context(local_cluster(**size))
+        else:
+            try:
+                client = stack.enter_context(distributed.Client(where, timeout=ANSWERS_WITHIN))
+            except (OSError, ValueError) as error:
+                reason = str(error).splitlines()[0].rstrip(".")
+                raise VotronError(f"No Dask scheduler answers at {where}: {reason}.") from None
         workers = counted(len(client.nthreads()), "worker")
         out.note(f"Dask cluster of {workers}, dashboard at {client.dashboard_link or 'no address'}.")
         yield client

@@ -126,8 +126,6 @@ class SavedModel:
             return bool(trained.get("name") == data.path and data.reading.get("part", "train") == part)
         return bool(trained.get("sha256")) and file_digest(data.path) == trained["sha256"]
 
-    # -- reading data as in training -----------------------------------------------------------------------------------
-
     def reading(self, data: DataArgument, *, labels: str = "required", beside: bool = False) -> Params:
         """Return how to read data for it; those ``beside`` others leave ``--part`` and ``--label`` to these."""
         found, typed = self._as_in_training(), data.options
@@ -208,9 +206,6 @@ def examples_to_evaluate(saved: SavedModel, data: DataArgument, out: Output, *, 
     assert held is not None
     out.note(*held.examples.notes)
     yield held.examples
-
-
-# -- model files ------------------------------------------------------------------------------------------------------
 
 
 def load_model(

@@ -35,8 +35,6 @@ DATA = (
     "digits, mnist and fashion; - for standard input."
 )
 
-# -- of several commands ----------------------------------------------------------------------------------------------
-
 data = argument("path", "DATA", DATA, FILE, into="data")
 model = argument("saved", "MODEL", "Model file; - for standard input.", FILE)
 label = partial(option, "--label", "COL", into="data")
@@ -61,8 +59,6 @@ _SCORE = "Score: accuracy, balanced_accuracy, f1, auc or log_loss (default: accu
 score = option("--score", "NAME", _SCORE, score_name, default="accuracy")
 figure = partial(option, "--figure", "FILE", type=FIGURE)
 
-
-# -- reading data -----------------------------------------------------------------------------------------------------
 
 _read = partial(option, group="Reading data", into="reading")
 _is = partial(flag, default=None, group="Reading data", into="reading")
@@ -102,8 +98,6 @@ other_data = grouped(_format, _drop, *_how)
 """Options for reading data for a model; by default as in training."""
 
 
-# -- tables -----------------------------------------------------------------------------------------------------------
-
 _encode = partial(option, group="Tables", into="table")
 _SCALINGS = ["keep", "standard", "robust", "minmax", "maxabs"]
 _SCALE = f"Scale numbers: {', '.join(_SCALINGS)} (default: standard; winnow: keep)."
@@ -126,8 +120,6 @@ tables = grouped(
     ),
 )
 
-
-# -- estimators -------------------------------------------------------------------------------------------------------
 
 _param = partial(option, group="Estimator", into="params")
 _switch = partial(switch, group="Estimator", into="params")

@@ -24,9 +24,6 @@ _NOT_ASCII = re.compile(r"[^ -~]")
 _fill = partial(textwrap.fill, break_long_words=False, break_on_hyphens=False)  # so that options and paths stay whole
 
 
-# -- for people -------------------------------------------------------------------------------------------------------
-
-
 class Output:
     """The output of a command: results on standard output, remarks and progress on standard error."""
 
@@ -61,12 +58,6 @@ def printable(text: str, keep: str = "\n") -> str:
 def width() -> int:
     """Return how many columns there are to print in."""
     return max(40, min(_WIDEST, shutil.get_terminal_size().columns))
-
-
-def bold(text: str) -> str:
-    from votron._util.text_tables import wants_colour
-
-    return f"\x1b[1m{printable(text)}\x1b[0m" if wants_colour(sys.stdout) else printable(text)
 
 
 def table(rows: Sequence[Sequence[str]], *, left: Collection[int] = (0,), more: str = "") -> str:
@@ -109,9 +100,6 @@ def wrapped(text: str) -> str:
     return _fill(printable(text), width())
 
 
-# -- for machines -----------------------------------------------------------------------------------------------------
-
-
 def plain(value: object) -> object:
     if isinstance(value, dict):
         return {str(key): plain(item) for key, item in value.items()}
@@ -127,9 +115,6 @@ def plain(value: object) -> object:
 def as_json(document: object, indent: int | None = None) -> str:
     """Return JSON in ASCII, of which a terminal obeys nothing."""
     return json.dumps(plain(document), indent=indent)
-
-
-# -- files ------------------------------------------------------------------------------------------------------------
 
 
 @contextmanager

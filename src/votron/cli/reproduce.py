@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -22,7 +23,6 @@ from votron.papers import WHAT, Settings, parse_degrees
         "votron reproduce",
         "votron reproduce table1 --degrees 2 --permutations 1",
         "votron reproduce --data mnist",
-        "votron reproduce --data folder --permutations 1",
     ],
 )
 @click.argument("what", metavar="[WHAT]...", nargs=-1, type=click.Choice(["all", *WHAT]))
@@ -37,23 +37,22 @@ from votron.papers import WHAT, Settings, parse_degrees
 @click.pass_obj
 def reproduce(
     command_line: str,
+    /,
     what: Sequence[str],
     data: str,
-    permutations: int,
-    epochs: float,
     degrees: str,
     folder: str | None,
-    jobs: int | None,
     dask: str | None,
     out: Output,
+    **how: Any,
 ) -> None:
     """Run the papers' experiments, print our results beside the published ones, and write a report.
 
     WHAT is one or more of all, table1, table2, table3, figure2, claims, sparsity and frontier (default: all).
     """
     wanted = WHAT if not what or "all" in what else tuple(each for each in WHAT if each in what)
-    settings = Settings(wanted, parse_degrees(degrees), permutations, epochs, jobs)  # before anything heavy
-    if dask is not None and jobs is not None:
+    settings = Settings(wanted, parse_degrees(degrees), **how)  # before anything heavy
+    if dask is not None and how["jobs"] is not None:
         raise click.UsageError("--jobs is for processes of this machine: leave it out with --dask.")
     from votron.cli.large import cluster
     from votron.data import load_image_set

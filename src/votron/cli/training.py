@@ -208,9 +208,6 @@ def faster_linear(model: Estimator, rows: FileRows, seconds: float, seed: int) -
     ]
 
 
-# -- what is measured ---
-
-
 def measure(job: Job, trained: Trained, seed: int, curve: RulesOverTime | None) -> None:
     """Measure the error on test data, or else on the rows trained on; the model file keeps the first."""
     from votron.evaluate.evaluation import Confusion

@@ -54,7 +54,7 @@ _same = partial(option, group="The same for all settings", into="params")
 @options.folds
 @options.seed
 @options.max_rows
-@option("--max-seconds", "S", "End in time, with the best so far, training for -o included.", options.SECONDS)
+@option("--max-seconds time_limit", "S", "End in time, with the best so far; training for -o counts.", options.SECONDS)
 @switch("halving", "Try settings on a part of the rows first, and go on with the best third (default: on).", True)
 @option("--resume", "FOLDER", "Keep results in this folder, and go on from there.", options.FILE)
 @options.sample_weight("Column with weights of rows, which is not a feature.")
@@ -75,19 +75,16 @@ _same = partial(option, group="The same for all settings", into="params")
 @click.pass_obj
 def tune(
     command_line: str,
+    /,
     data: DataArgument,
     output: str | None,
-    score: str,
     folds: int,
     random_state: int,
-    max_rows: int,
-    max_seconds: float | None,
-    halving: bool,
-    resume: str | None,
     sample_weight: str | None,
     lists: Params,
     params: Params,
     out: Output,
+    **how: Any,
 ) -> None:
     """Choose parameters of the voted perceptron by cross-validation.
 
@@ -96,8 +93,8 @@ def tune(
     degrees and margins. Other estimators are searched in Python, with scikit-learn's GridSearchCV.
     """
     _check_kernels(lists)
-    how = {"scoring": score, "max_rows": max_rows, "time_limit": max_seconds, "halving": halving, "resume": resume}
-    search = _new_search(folds, random_state, out, **how, refit=output is not None, **lists, **params)
+    score, max_rows = how.pop("score"), how["max_rows"]
+    search = _new_search(folds, random_state, out, scoring=score, **how, refit=output is not None, **lists, **params)
     rows = rows_to_train_on(data, sample_weight, out)
     out.note(*remarks_on(rows, weighed="class_weight" in params or score != "accuracy"))
     search.set_params(**by_label(params, rows.y))
@@ -182,9 +179,6 @@ def _check_kernels(lists: Params) -> None:
         readers = [kernel for kernel, cls in KERNELS.items() if name in cls.parameters()]
         if several in lists and readers and not set(readers) & set(kernels):
             raise click.UsageError(f"--{several} is not for these kernels: add --kernels {readers[0]}.")
-
-
-# -- what was found ---------------------------------------------------------------------------------------------------
 
 
 def _facts(search: Estimator) -> Params:

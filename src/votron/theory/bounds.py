@@ -98,17 +98,9 @@ class BestMargin(NamedTuple):
 def best_inseparable_bound(margins: ArrayLike, radius: float, presentations: ArrayLike = 1) -> BestMargin:
     """Find the γ that makes ((R + D)/γ)² least for a given vector u.
 
-    γ is infinite where the bound is the number of presentations itself.
-
-    Parameters
-    ----------
-    margins : array
-        y (u·x) for each example, with ‖u‖ = 1; of either sign.
-    radius : float
-        R > 0, the largest ‖x‖.
-    presentations : int or array of int, default=1
-        How often each example was presented; or, if ``margins`` has only the examples with a mistake, how often each
-        had one.
+    ``margins`` are y (u·x) for each example, of either sign, with ‖u‖ = 1; ``presentations`` says how often each was
+    presented, or, if there are only the examples with a mistake, how often each had one. γ is infinite where the bound
+    is the number of presentations itself.
 
     Notes
     -----
@@ -243,17 +235,10 @@ def one_pass_bound(mistakes: int, m: int, delta: float) -> float:
 def fixed_draw_bound(mean_error: float, heaviest: float, delta: float) -> float:
     """Bound the error of a predictor that draws one of several vectors for each row, once and for all.
 
-    The e ≥ μ with e ln(e/μ) − e + μ = p ln(1/δ). With probability 1 − δ over the draws, the error is at most this.
-
-    Parameters
-    ----------
-    mean_error : float
-        μ: an upper limit of the mean error of the vectors, which is the mean over all seeds.
-    heaviest : float
-        p: an upper limit of the probability of any one row. `held_out_bound` gives one from the count of the most
-        frequent row in a sample: the most probable row is fixed before the sample is drawn, and no more frequent.
-    delta : float
-        δ: the probability with which the bound may fail.
+    The e ≥ μ with e ln(e/μ) − e + μ = p ln(1/δ). With probability 1 − δ over the draws, the error is at most this. μ is
+    an upper limit of the mean error of the vectors, which is the mean over all seeds, and p, ``heaviest``, one of the
+    probability of any one row. `held_out_bound` gives p from the count of the most frequent row in a sample: the most
+    probable row is fixed before the sample is drawn, and no more frequent.
 
     Notes
     -----
@@ -427,15 +412,10 @@ def disjunction_mistake_bound(
     """Bound the mistakes of Winnow on examples of a disjunction of k of n features (Littlestone, 1988).
 
     For any number and order of examples, with α the promotion and θ the threshold, Winnow2 (``demotion="divide"``)
-    makes at most (1 + α) k ⌈log_α θ⌉ + α n / ((α − 1) θ) mistakes, and Winnow1 (``demotion="eliminate"``) at most
-    α k ⌈log_α θ⌉ + n / θ. For two classes it bounds ``WinnowClassifier.n_mistakes_``.
-
-    Parameters
-    ----------
-    n_features, n_literals : int
-        n, with ``complement=True`` twice the number of features; and k, the features in the disjunction.
-    promotion, threshold, demotion : float, float or None, {"divide", "eliminate"}
-        As in `WinnowClassifier`. For θ ≤ 1 the logarithm counts as 0: a literal that starts at 1 is never missed.
+    makes at most (1 + α) k ⌈log_α θ⌉ + α n / ((α − 1) θ) mistakes, and Winnow1 (``demotion="eliminate"``) at most α k
+    ⌈log_α θ⌉ + n / θ. For two classes it bounds ``WinnowClassifier.n_mistakes_``, which has the same parameters; with
+    ``complement=True`` n is twice the number of features. For θ ≤ 1 the logarithm counts as 0: a literal that starts at
+    1 is never missed.
 
     Notes
     -----

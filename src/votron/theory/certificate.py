@@ -142,12 +142,9 @@ class Certificate:
     trained_jointly: bool = False
 
     def best(self, kind: Kind = GUARANTEE) -> Bound | None:
-        """Return the least bound on an error that applies to this model, or None if there is none.
+        """Return the least guarantee, or "estimate", of an error that applies to this model, or None.
 
-        Parameters
-        ----------
-        kind : {"guarantee", "estimate"}, default="guarantee"
-            Each guarantee holds with probability 1 − δ on its own. Those that follow from (7) hold together.
+        Each guarantee holds with probability 1 − δ on its own. Those that follow from (7) hold together.
         """
         if kind not in (GUARANTEE, ESTIMATE):
             raise VotronError(

@@ -102,15 +102,8 @@ def prefix_votes(
 def survival_counts(mistake_times: ArrayLike, m: int, slices: str = "voted") -> NDArray[np.int64]:
     """Return the number of time slices at which each of v_0, v_1, ..., v_k is alive.
 
-    Parameters
-    ----------
-    mistake_times : int array of shape (k,)
-        Steps of the mistakes, counted from 1, rising: v_j is born at the j-th. For vector c of a record they are
-        ``record.time[record.vector == c]``.
-    m : int
-        Number of steps.
-    slices : {"voted", "leave-one-out", "mixture"}, default="voted"
-        The times that count.
+    ``mistake_times`` are the steps of the mistakes among m, counted from 1, rising: v_j is born at the j-th. For vector
+    c of a record they are ``record.time[record.vector == c]``. ``slices`` are "voted", "leave-one-out" or "mixture".
 
     Examples
     --------

@@ -21,6 +21,8 @@ from votron.errors import DataError
 _MAX_INDEX = 2**31 - 2
 """The highest number that a feature may have: svm-train keeps them in 32 bits."""
 _DENSE_ABOVE = 0.3
+_ERRORS = (ValueError, OverflowError, IndexError, TypeError)
+"""What scikit-learn raises for lines that it cannot read."""
 _NUMBER = rb"[+-]?(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][+-]?\d++)?"
 _LOOKS_LIKE = re.compile(rb"\s*+" + _NUMBER + rb"(?:[ \t]++\d++:" + _NUMBER + rb")++[ \t]*+(?:#[^\n]*+)?\r?(?:\n|$)")
 
@@ -75,7 +77,7 @@ def _read(data: bytes, name: str, first_line: int) -> tuple[Any, Floats]:
     """Return features as CSR, with feature 0 in column 0, and labels."""
     try:
         return _parse(data)
-    except ValueError:
+    except _ERRORS:
         lines = data.split(b"\n")
     low, high = 0, len(lines)  # lines before `low` can be read, those before `high` cannot
     while high - low > 1:
@@ -83,7 +85,7 @@ def _read(data: bytes, name: str, first_line: int) -> tuple[Any, Floats]:
         try:
             _parse(b"\n".join(lines[low:middle]))
             low = middle
-        except ValueError:
+        except _ERRORS:
             high = middle
     raise DataError(
         f"Line {first_line + low} of {name} must have a label, a number, and number:value for each feature, in "
@@ -94,10 +96,7 @@ def _read(data: bytes, name: str, first_line: int) -> tuple[Any, Floats]:
 def _parse(data: bytes) -> tuple[Any, Floats]:
     from sklearn.datasets import load_svmlight_file  # what `votron predict --help` does without
 
-    try:
-        X, y = load_svmlight_file(io.BytesIO(data), zero_based=True)
-    except (OverflowError, IndexError, TypeError) as error:
-        raise ValueError(str(error)) from None
+    X, y = load_svmlight_file(io.BytesIO(data), zero_based=True)
     if X.shape[1] > _MAX_INDEX + 1:
         raise ValueError("a feature has too high a number")
     return X, y
