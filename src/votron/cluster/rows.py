@@ -72,8 +72,6 @@ class SpreadRows:
         found.facts = found._each(facts_of, found._by_chunk(found.kept))
         return found
 
-    # -- chunks -----------------------------------------------------------------------------------------------------
-
     def futures(self, numbers: Sequence[int]) -> list[Future]:
         """Return futures of chunks, which are computed if need be."""
         missing = [number for number in numbers if number not in self._futures]
@@ -101,8 +99,6 @@ class SpreadRows:
         by_number = np.argsort(given, kind="stable")
         rows = stacked(self._each(kept_of, self._by_chunk(given[by_number])))
         return rows[np.argsort(by_number, kind="stable")]
-
-    # -- what training asks -----------------------------------------------------------------------------------------
 
     @cached_property
     def witnesses(self) -> Rows:
@@ -151,8 +147,6 @@ class SpreadRows:
         if products.dtype is not np.float32:
             return np.concatenate([facts.squares for facts in self.facts])
         return np.concatenate(self._each(squares_of, self._by_chunk(self.kept), [products] * len(self.lengths)))
-
-    # -- training ---------------------------------------------------------------------------------------------------
 
     def runner(self, trainer: DualTrainer, **how: Any) -> Callable[..., TrainingRun]:
         """Return what runs a trainer on these rows, called as the ``run`` of `DualTrainer` is."""
@@ -242,9 +236,6 @@ class SpreadRows:
         trainer.take_over(learnt)
         self.release()
         return TrainingRun(done, converged, interrupted)
-
-
-# -- of a chunk, where it is ----------------------------------------------------------------------------------------
 
 
 class ChunkFacts(NamedTuple):

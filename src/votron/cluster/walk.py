@@ -147,8 +147,6 @@ class ClusterRun:
         self.wanted = self.size = min(CANDIDATES, room)
         self.nearby, self._rate, self._n_shards = NEARBY, 1.0, 1
 
-    # -- the run ----------------------------------------------------------------------------------------------------
-
     def run(self, n_steps: int, watcher: Watcher | None = None) -> TrainingRun:
         """Present the rows for so many steps, or until a pass makes no mistake; as `DualTrainer.run` does."""
         trainer, n = self.trainer, len(self.presented.names)
@@ -215,8 +213,6 @@ class ClusterRun:
         trainer.norm2[vector] = found.norm2  # of several of a vector the last
         self.support.append(RowStore(rows), np.arange(rows.shape[0]))
         return len(at) > 0
-
-    # -- an interval ------------------------------------------------------------------------------------------------
 
     def _adapt(self, pool: Pool, found: Found | None, start: int, agreed: bool) -> None:
         """Choose the reach and the length of the next interval by those of this one."""

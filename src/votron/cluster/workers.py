@@ -175,8 +175,6 @@ class WorkerShards:
                 warnings.warn(f"A worker gets no rows: {problem}", UserWarning, stacklevel=2)
         return sorted(there - self._unsuited)
 
-    # -- making shards ----------------------------------------------------------------------------------------------
-
     def _make_shards(self) -> list[_Placed]:
         """Make shards of the rows that have none, where the fewest rows are."""
         while not (workers := self._workers()):

@@ -62,9 +62,6 @@ def _cases(results: Results) -> list[tuple[int, float]]:
     return found
 
 
-# -- rules ------------------------------------------------------------------------------------------------------------
-
-
 def _better_than_last(results: Results) -> Finding:
     gaps = [
         results.mean(degree, "Last (unnorm)", t) - results.mean(degree, rule, t)
@@ -123,9 +120,6 @@ def _differ_little(words: str, gaps: list[float]) -> Finding:
     return mean < 0.25, f"{words} {mean:.2f} points in the mean, {max(gaps):.2f} at most (judged: a mean below 0.25)"
 
 
-# -- degrees ----------------------------------------------------------------------------------------------------------
-
-
 def _largest_gain(results: Results) -> Finding:
     if not {1, 2, 3} <= set(results.runs):
         raise CannotTellError("needs degrees 1, 2 and 3")
@@ -160,9 +154,6 @@ def _separable_from_five(results: Results) -> Finding:
     if not high or min(map(results.end, high)) < 30:
         raise CannotTellError(f"needs degree 5 or more, and 30 epochs; {evidence}")
     return all(share[d] == 1 for d in high) and share.get(1, 0.0) == 0, evidence
-
-
-# -- support vector machines ------------------------------------------------------------------------------------------
 
 
 def _fewer_support_vectors(results: Results) -> Finding:

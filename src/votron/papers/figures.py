@@ -155,9 +155,6 @@ def log_axis(axis: Axis, label: str) -> None:
     axis.set_ticks([], minor=True)
 
 
-# -- the frontier -----------------------------------------------------------------------------------------------------
-
-
 def frontier(points: Sequence[Point], data_title: str, *, mnist: bool) -> Figure:
     """Draw errors against training time and against support vectors, on log scales."""
     plt, published = pyplot(), PUBLISHED if mnist else {}

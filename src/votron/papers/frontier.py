@@ -62,11 +62,6 @@ class Setting:
     looks: bool = False  # whether test images are also scored when shifted
 
     @property
-    def first(self) -> Setting:
-        """The first of two rounds."""
-        return replace(self, copies="none", tau=self.first_tau, epochs=10.0)
-
-    @property
     def deskewed(self) -> bool:
         return self.features.startswith("deskewed")
 
@@ -136,9 +131,6 @@ def settings(*, quick: bool) -> list[Setting]:
     return [*machines, *grid, *longer, *(other or [Setting(features="raw")]), *virtual]
 
 
-# -- measuring --------------------------------------------------------------------------------------------------------
-
-
 def explore(data: ImageSet, store: Store, *, quiet: bool = False) -> list[Point]:
     """Return a point for each setting, from the store or measured now."""
     if data.shape[0] != data.shape[1]:
@@ -174,8 +166,10 @@ def measure(setting: Setting, data: ImageSet, raw: Array) -> Point:
     scale = 1.0 / float(np.mean(np.einsum("ij,ij->i", X, X, dtype=np.float64)))
     train = _svc if setting.learner == "SVC" else _perceptron
     start = time.perf_counter()
-    model, as_rows = train(setting if setting.copies == "none" else setting.first, X, y, scale)
-    if setting.copies != "none":
+    twice = setting.copies != "none"
+    first = replace(setting, tau=setting.first_tau, epochs=10.0) if twice else setting
+    model, as_rows = train(first, X, y, scale)
+    if twice:
         X, y = _virtual_examples(X[model.support_], y[model.support_], raw[model.support_], setting.copies)
         model, as_rows = train(setting, X, y, scale)
     trained = time.perf_counter()
@@ -231,8 +225,6 @@ def _svc(setting: Setting, X: Array, y: Array, scale: float) -> Trained:
     model = (fast_svc() or SVC)(**kernel, gamma=setting.gamma, C=PENALTY, cache_size=1000)
     return model.fit(as_rows(X), y), as_rows
 
-
-# -- the table --------------------------------------------------------------------------------------------------------
 
 WORDS = (
     "unit: each image divided by its length. With shifts: a second training on the support vectors and eight one-pixel "

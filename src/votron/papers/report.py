@@ -84,9 +84,6 @@ def html(made: Reproduction) -> str:
     return f"{page.strip()}\n"
 
 
-# -- figures ----------------------------------------------------------------------------------------------------------
-
-
 def _figure2_panels(made: Reproduction) -> list[str]:
     """Return the panels one by one, so that a narrow page can stack them."""
     panels = []
@@ -109,9 +106,6 @@ def _learning_panels(made: Reproduction) -> list[str]:
 def _frontier_panel(made: Reproduction) -> str:
     figure = figures.frontier(made.frontier, made.data_title, mnist=made.results.is_mnist)
     return svg_for_page(figure, "frontier", "Test error against cost; the table below has the numbers.")
-
-
-# -- images on which the rules disagree -------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,9 +194,6 @@ def _bars(case: Disagreement) -> list[Params]:
         }
         for i, label in enumerate(shown)
     ]
-
-
-# -- numbers ----------------------------------------------------------------------------------------------------------
 
 
 def signed(cell: Cell) -> str:

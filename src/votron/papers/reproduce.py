@@ -155,9 +155,6 @@ def _processor() -> str:
         return platform.processor() or "unknown processor"
 
 
-# -- files ------------------------------------------------------------------------------------------------------------
-
-
 def write_tables(made: Reproduction, out: Path) -> list[Path]:
     """Write tables and claims as CSV, JSON and Markdown, and return the files."""
     contents = {}

@@ -94,9 +94,6 @@ def mean_and_error(values: Floats) -> tuple[float, float | None]:
     return float(values.mean()), error
 
 
-# -- support vector machines ----
-
-
 def bound(n_examples: int, n_support: int) -> float:
     """Return the bound (7), in percent; infinite where all examples are support vectors."""
     return 100 * compression_bound(n_examples, n_support, DELTA) if n_support < n_examples else math.inf

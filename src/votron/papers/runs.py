@@ -187,9 +187,6 @@ def _counts(record: MistakeRecord, moments: Floats) -> dict[str, Array]:
     return {"mistakes": mistakes, "support": support, "support_of_any": of_any.astype(np.int32)}
 
 
-# -- many runs --------------------------------------------------------------------------------------------------------
-
-
 class Store:
     """A folder of results; each is written whole or not at all."""
 

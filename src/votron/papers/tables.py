@@ -214,9 +214,6 @@ def label_facts(machine: str, row: str) -> list[Fact]:
     return [Fact(value, labels["status"] == "recalled") for value in labels[machine].get(row, [])]
 
 
-# -- from results to cells --------------------------------------------------------------------------------------------
-
-
 def _cell(
     results: Results,
     degree: int,
@@ -246,8 +243,6 @@ def _mean_of(results: Results) -> str:
     n = max(map(len, results.runs.values()))
     return f"mean of {n} permutations ± its standard error" if n > 1 else "one permutation"
 
-
-# -- the tables -------------------------------------------------------------------------------------------------------
 
 REMARK = "~ recalled: confirmed by replications to about 3 %, the last digit unknown. ! ours does not agree."
 SOURCES = f"paper: {PAPERS['freund_schapire']['source']}. Li & Long: {PAPERS['li_long']['source']}."

@@ -121,25 +121,23 @@ def _sentence(status: int, sentence: str) -> JSONResponse:
     return JSONResponse({"detail": sentence}, status)
 
 
-# -- the game ---------------------------------------------------------------------------------------------------------
-
 GameId = Annotated[str, InPath(pattern=r"^[A-Za-z0-9_-]{16}$")]
 
 
-def _games(request: Request) -> Games:
+async def _games(request: Request) -> Games:
     games: Games = request.app.state.games
     return games
 
 
-def _game(game: GameId, request: Request) -> PlaneGame:
-    try:
-        return _games(request)[game]
-    except KeyError:
-        words = "There is no such game, or it has been forgotten: begin it again from its moves."
-        raise HTTPException(404, words) from None
-
-
 AllGames = Annotated[Games, Depends(_games)]
+
+
+async def _game(game: GameId, games: AllGames) -> PlaneGame:
+    if game not in games:
+        raise HTTPException(404, "There is no such game, or it has been forgotten: begin it again from its moves.")
+    return games[game]
+
+
 Going = Annotated[PlaneGame, Depends(_game)]
 
 
@@ -220,10 +218,7 @@ async def par(going: Going) -> Par:
     return Par(mistakes=mistakes, bound=int(going.rules.bound + 1e-9))
 
 
-# -- the run ----------------------------------------------------------------------------------------------------------
-
-
-def _pieces(request: Request) -> dict[str, Piece]:
+async def _pieces(request: Request) -> dict[str, Piece]:
     pieces: dict[str, Piece] = request.app.state.pieces
     return pieces
 
@@ -264,9 +259,6 @@ def moment(
     if index >= len(trained.times):
         raise HTTPException(404, f"This run has {len(trained.times)} moments.")
     return trained.moment(index, rule)
-
-
-# -- the digit --------------------------------------------------------------------------------------------------------
 
 
 @api.get("/digit")

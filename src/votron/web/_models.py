@@ -101,9 +101,6 @@ class RunMoment(BaseModel):
     field: Field2D | None
 
 
-# -- a model and its run ----------------------------------------------------------------------------------------------
-
-
 class Trained:
     """A trained model, rows to measure it on and points of the plane, if there are any; and its run."""
 
@@ -217,9 +214,6 @@ def encoded(row: Array, top: float) -> str:
     """Return grey values as bytes, ``top`` as 255, in base64."""
     scaled = np.clip(255.0 * np.asarray(row, dtype=np.float64) / (top or 1.0), 0, 255)
     return base64.b64encode(scaled.round().astype(np.uint8).tobytes()).decode("ascii")
-
-
-# -- the models -------------------------------------------------------------------------------------------------------
 
 
 @dataclass(eq=False)
