@@ -93,9 +93,9 @@ class Features:
         places = self.places[column]
         if row is not None and self.of_frame(int(places[0])):
             came = cell(self.frame, column, row)
-            whole = isinstance(came, float) and came.is_integer()  # a frame has floats where some are missing
-            shown = came if not whole else int(came)
-            return self._missing(column, own) if came is None else f"{column} = {shortened(in_words(shown))}"
+            if isinstance(came, float) and came.is_integer():  # a frame has floats where some are missing
+                came = int(came)
+            return self._missing(column, own) if came is None else f"{column} = {shortened(in_words(came))}"
         encoded = self.encoded[int(places[0])]
         if encoded is None or len(places) < len(encoded[0].feature_names):
             i = next((int(i) for i in places if own[i]), int(places[0]))

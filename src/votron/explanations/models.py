@@ -171,13 +171,15 @@ def _choices(
     classes: Labels, scores: Floats, predicted: Index, label: Label, against: Label
 ) -> tuple[Index, Index, Floats]:
     """Return for each row the class that is explained, its rival (-1: none), and the mix of the scores."""
-    if label is None and against is not None:
-        raise VotronError("The 'against' class goes with a 'label' that is compared with it. Got it alone instead.")
-    if label is not None and label == against:
-        raise VotronError(f"The 'label' and the class 'against' it must differ. Got {label!r} twice instead.")
-    n, k = len(scores), len(classes)
-    mine = predicted if label is None else np.full(n, _code(label, classes, "label"))
-    rival = np.full(n, -1 if against is None else _code(against, classes, "against"))
+    known: list[Label] = classes.tolist()
+    for name, given in (("label", label), ("against", against)):
+        if given is not None and given not in known:
+            raise VotronError(f"The {name!r} must be a class of the model, of {known}. Got {given!r} instead.")
+    if against is not None and (label is None or label == against):
+        raise VotronError(f"The class 'against' goes with another 'label'. Got {against!r} with {label!r} instead.")
+    n, k = len(scores), len(known)
+    mine = predicted if label is None else np.full(n, known.index(label))
+    rival = np.full(n, -1 if against is None else known.index(against))
     if k == 2:
         return mine, 1 - mine, np.where(mine == 1, 1.0, -1.0)[:, None]
     mixes = (np.arange(k) == mine[:, None]).astype(np.float64)
@@ -186,22 +188,13 @@ def _choices(
     return mine, rival, mixes - (np.arange(k) == rival[:, None])
 
 
-def _code(label: Label, classes: Labels, name: str) -> int:
-    known = classes.tolist()
-    if label not in known:
-        raise VotronError(f"The {name!r} must be a class of the model, of {known}. Got {label!r} instead.")
-    return int(known.index(label))
-
-
 def support_labels(coefficients: Floats, classes: Labels) -> list[str]:
     """Return the class of each example, as far as its coefficients tell: above 0 they are for its own class."""
     if len(classes) == 2:
         return [str(classes[int(each > 0)]) for each in coefficients[0]]
-    own = coefficients.argmax(axis=0)
-    lowest = coefficients.argmin(axis=0)
-    return [
-        str(classes[own[j]]) if coefficients[own[j], j] > 0 else f"not {classes[lowest[j]]}" for j in range(len(own))
-    ]
+    most, least = coefficients.argmax(axis=0), coefficients.argmin(axis=0)
+    own = coefficients.max(axis=0) > 0
+    return [str(classes[j]) if mine else f"not {classes[k]}" for j, k, mine in zip(most, least, own, strict=True)]
 
 
 def _plain(label: Label) -> Label:
