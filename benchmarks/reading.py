@@ -13,7 +13,7 @@ from benchmarks._common import Results, in_subprocess, parser
 
 READERS = {
     "polars": "import polars\nread = lambda path: polars.read_csv(path)",
-    "Votron": "from votron.data import read_examples\nread = lambda path: read_examples(path, label='y')",
+    "Votron": "import polars\nfrom votron.data import read_examples\nread = lambda path: read_examples(path, label='y')",
 }
 READ = """
 import resource, sys, time
