@@ -30,7 +30,7 @@ _stream = "Data larger than memory"
 @command(
     "train",
     examples=[
-        "votron train days.csv --label Play --test 0.2 --kernel rbf -o days.votron",
+        "votron train days.csv --label Play -o days.votron",
         "votron train digits --test 0.2 --curve curve.png -o digits.votron",
         "votron train days.csv --label Play --tune 60 -o best.votron",
         "votron train text.csv --label topic --text words --estimator averaged -o text.votron",
