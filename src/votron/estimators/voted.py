@@ -165,7 +165,7 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
         each by ``rule_``. ``record_`` ends at the first moment of the highest.
     kernel_ : Kernel
         The kernel, with its numbers.
-    cluster_account_ : ClusterTimings
+    cluster_account_ : ClusterAccount
         After training on Dask collections: messages, and the work of each worker.
     history_ : TrainingHistory
         How the model came about: data, order of presentation, passes and choices.
