@@ -90,18 +90,6 @@ def test_whole_and_batches(days):
     assert scan_stream(batches).classes.tolist() == ["no", "yes"]
 
 
-def test_options_of_all_tables(days):
-    found = read_examples(days, label="Play", drop=["Outlook"], as_text=["Temp"], labels="optional")
-    assert found.X.rows()[0] == ("55",)
-    with days.open("a") as file:
-        file.write('{"Outlook": null, "Temp": 1, "Play": "no"}\n')
-    with pytest.raises(DataError, match="the first is in line 7, column 'Outlook'"):
-        read_examples(days, label="Play")
-    with pytest.raises(DataError, match="the first is in line 7, column 'Outlook'"):
-        list(open_batches(days, label="Play", batch_bytes=60))
-    assert read_examples(days, label="Play", missing="drop").dropped == 1
-
-
 def test_numbers_are_cut_into_batches(tmp_path):
     path = tmp_path / "some"  # known by its first bytes
     path.write_text("BITS\n101\n010\n")
