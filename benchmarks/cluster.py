@@ -100,15 +100,13 @@ def measured(client: Client, name: str, X: Any, y: Any, repeats: int, local: boo
     moved = spent["received"] + n_workers * spent["sent"]
     least = len(fitted.support_) * X.shape[1] * X.itemsize * n_workers
     trips = account.round_trips
-    work = [facts["seconds"] for facts in account.shards]
     row |= {
         "mistaken rows": len(fitted.support_),
-        "pairs": float(sum(facts["pairs"] for facts in account.shards)),
+        "pairs": float(sum(account.pairs)),
         "trips": trips,
         "moved MB": moved / 1e6,
         "of the least": moved / least,
         "walk ms": 1e3 * spent["walk"] / trips,
-        "products ms": 1e3 * max(work) / trips,
         "round trip ms": 1e3 * spent["steps"] / trips,
     }
     return row

@@ -43,8 +43,8 @@ def trained(X: Any, y: Any, epochs: int) -> tuple[str, list[float]]:
         rows = SpreadRows(X, checked_chunk, "this benchmark")
         rows.run(trainer, y, order, n_steps)
         assert rows.account is not None
-        for worker, facts in zip(rows.account.workers, rows.account.shards, strict=True):
-            shares[worker] = shares.get(worker, 0.0) + facts["pairs"]
+        for worker, pairs in zip(rows.account.workers, rows.account.pairs, strict=True):
+            shares[worker] = shares.get(worker, 0.0) + pairs
     else:
         trainer.run(X, y, order, n_steps, n_threads=2)
     total = sum(shares.values())

@@ -11,9 +11,10 @@ import polars as pl
 
 from benchmarks._common import Results, in_subprocess, parser
 
+IMPORTS = "import polars\nfrom votron.data import read_examples\n"
 READERS = {
-    "polars": "import polars\nread = lambda path: polars.read_csv(path)",
-    "Votron": "from votron.data import read_examples\nread = lambda path: read_examples(path, label='y')",
+    "polars": "read = lambda path: polars.read_csv(path)",
+    "Votron": "read = lambda path: read_examples(path, label='y')",
 }
 READ = """
 import resource, sys, time
@@ -43,7 +44,7 @@ def main() -> int:
         for _ in range(args.repeat):
             found = {}
             for name, reader in READERS.items():
-                seconds, peak = map(float, in_subprocess(reader + READ, arguments=[str(path)]).split())
+                seconds, peak = map(float, in_subprocess(IMPORTS + reader + READ, arguments=[str(path)]).split())
                 found |= {f"{name} s": seconds, f"{name} MB": peak}
             found |= {f"times {unit}": found[f"Votron {unit}"] / found[f"polars {unit}"] for unit in ("s", "MB")}
             rows.append(found)

@@ -1,8 +1,4 @@
-"""The history of a training run: its data, its order, and the choices that led to the record.
-
-Estimators hold the record and the history as ``record_`` and ``history_``; certificates, model files and explanations
-read these two and nothing else.
-"""
+"""The history of a training run: its data, its order, and the choices that led to the record."""
 
 from __future__ import annotations
 

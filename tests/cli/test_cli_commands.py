@@ -4,13 +4,12 @@ import csv
 import gzip
 import io
 import json
-import os
 import re
 import sys
 
 import numpy as np
 import pytest
-from cli_files import DAYS, run, run_json, write_files
+from cli_files import DAYS, run, run_json
 from PIL import Image
 from sklearn.datasets import load_digits
 from sklearn.model_selection import StratifiedKFold
@@ -19,28 +18,6 @@ import votron
 from votron.cli import main
 from votron.data import load_image_set
 from votron.saving import read_manifest
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    made = tmp_path_factory.mktemp("commands")
-    write_files(made)
-    before = os.getcwd()
-    os.chdir(made)
-    try:
-        assert main(["train", "digits", "-o", "digits.votron", "--random-state", "0"]) == 0
-        days = ["train", "days.csv", "--label", "Play", "-o", "days.votron", "--certificate"]
-        assert main([*days, "--random-state", "0"]) == 0
-    finally:
-        os.chdir(before)
-    return made
-
-
-@pytest.fixture
-def here(folder, monkeypatch):
-    monkeypatch.chdir(folder)
-    monkeypatch.setenv("COLUMNS", "80")
-    return folder
 
 
 def stdin_of(monkeypatch, content):
@@ -293,22 +270,6 @@ def test_tables_may_lack_the_label_or_have_more(here, capsys):
     assert run(capsys, "predict", "days.votron", "more.csv").out == expected
 
 
-def test_large_input_is_read_in_batches(here, capsys, monkeypatch):
-    """With batches of a few rows the output is the same."""
-    from votron.data import open_batches
-
-    expected = run(capsys, "predict", "days.votron", "days.csv", "--scores").out
-    asked = []
-
-    def small(path, **options):
-        asked.append(path)
-        return open_batches(path, **options | {"batch_bytes": 40})
-
-    monkeypatch.setattr("votron.data.open_batches", small)
-    assert run(capsys, "predict", "days.votron", "days.csv", "--scores").out == expected
-    assert asked == ["days.csv"]
-
-
 def test_an_error_in_a_late_batch_leaves_no_file(here, capsys, monkeypatch):
     from votron.data import open_batches
 
@@ -525,6 +486,8 @@ def test_columns_are_kept_beside_the_labels(here, capsys):
     run(capsys, "train", "ids.csv", "--label", "y", "--drop", "id", "--random-state", "0", "-o", "ids.votron")
     out, _ = run(capsys, "predict", "ids.votron", "ids.csv", "--keep", "id")
     assert out.splitlines() == ["id,label", "007,a", "8,b", "009,a", "10,b"]
+    (here / "named.csv").write_text("label,x\nI,1\n")
+    assert run(capsys, "predict", "ids.votron", "named.csv", "--keep", "label").out == "label (data),label\nI,a\n"
     out, _ = run(capsys, "predict", "ids.votron", "ids.csv", "--keep", "id", "--json")
     assert json.loads(out.splitlines()[0]) == {"id": "007", "label": "a"}
     run(capsys, "predict", "ids.votron", "ids.csv", "-o", "labels.jsonl")

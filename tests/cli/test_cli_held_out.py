@@ -54,14 +54,6 @@ def test_errors_on_the_training_data_are_remarked_upon(tmp_path, capsys):
     assert "than on new rows: measure it on other rows" in said
 
 
-def test_other_data_are_not_remarked_upon(tmp_path, capsys):
-    model, others = tmp_path / "m.votron", tmp_path / "others.csv"
-    trained(capsys, model, *MESSY)
-    with open(PENGUINS) as file:
-        others.write_text("".join(file.readlines()[:40]))
-    assert "than on new rows" not in run(capsys, "evaluate", model, others, "--drop-unlabelled").err
-
-
 def test_it_is_refused_where_nothing_was_held_out_and_for_other_data(tmp_path, capsys):
     model, others = tmp_path / "m.votron", tmp_path / "others.csv"
     trained(capsys, model, *MESSY)

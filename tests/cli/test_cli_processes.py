@@ -1,6 +1,5 @@
 """The command line as a process: exit status, streams, pipes, signals."""
 
-import json
 import os
 import pty
 import select
@@ -152,32 +151,3 @@ def test_killing_leaves_the_old_model_or_none(number, there, folder):
         assert library.load(output) is not None
     else:
         assert not output.exists()
-
-
-def test_a_search_that_was_killed_goes_on(folder, tmp_path):
-    kept = tmp_path / "search"
-
-    def results():
-        return {path: path.read_bytes() for path in kept.rglob("output.pkl")}
-
-    command = [sys.executable, "-m", "votron", "tune", "digits", "--max-rows", "200", "--folds", "2", "--json"]
-    resuming = [*command, "--resume", kept]
-    process = subprocess.Popen(resuming, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    deadline = time.monotonic() + 60
-    while len(results()) < 8:
-        assert time.monotonic() < deadline
-        assert process.poll() is None
-        time.sleep(0.005)
-    process.kill()
-    process.communicate(timeout=60)
-    assert process.returncode == -signal.SIGKILL
-    before = results()
-    found = []
-    for run in (command, resuming):
-        done = subprocess.run(run, cwd=folder, capture_output=True, check=True, timeout=60)
-        found.append(json.loads(done.stdout))
-        del found[-1]["seconds"]
-        for row in found[-1]["table"]:
-            del row["fit_seconds"]
-    assert found[0] == found[1]
-    assert before.items() <= results().items()

@@ -68,9 +68,9 @@ def test_each_worker_does_its_share(cluster, digits, n):
     X, y = digits
     with nullcontext(cluster) if n == 2 else cluster_of(n):
         remote = assert_same(voted(degree=4, gamma=1.0, epochs=3), X, y, *spread(X, y, 450 // n))
-    pairs = dict.fromkeys(remote.cluster_account_.workers, 0.0)
-    for worker, facts in zip(remote.cluster_account_.workers, remote.cluster_account_.shards, strict=True):
-        pairs[worker] += facts["pairs"]
+    pairs = dict.fromkeys(remote.cluster_account_.workers, 0)
+    for worker, mine in zip(remote.cluster_account_.workers, remote.cluster_account_.pairs, strict=True):
+        pairs[worker] += mine
     assert len(pairs) == n
     assert min(pairs.values()) >= 0.5 * sum(pairs.values()) / n
 

@@ -78,7 +78,7 @@ def test_digits(kernel, real):
         how["n_threads"] = 1 if n_shards > 1 else 3  # the walk of long intervals is worth several
         _, trainer, run = train(problem, owner, **how)
         assert trainer.record(len(X), problem.n_steps).equals(expected)
-        pairs = [shard["pairs"] for shard in run.account.shards]
+        pairs = run.account.pairs
         assert min(pairs) > 0.5 * sum(pairs) / n_shards
 
 

@@ -145,27 +145,12 @@ def test_later_rows_that_do_not_fit(tmp_path, case, refused):
     refused(path, *words, label="y", batch_bytes=70)
 
 
-def test_blank_lines_before_the_header(tmp_path):
-    path = tmp_path / "table.csv"
-    path.write_text("\n\n\n" + ROWS)
-    assert_same(open_batches(path, label="y", batch_bytes=2), read_examples(path, label="y"))
-
-
 def test_columns_that_are_left_out_may_change(tmp_path):
     path = tmp_path / "table.csv"
     path.write_text(ROWS + "z,x,0\n")
     for options in ({"drop": ["a"]}, {"columns": {"b": "text"}}):
         X, _ = together(open_batches(path, label="y", batch_bytes=70, **options))
         assert X.columns == ["b"]
-
-
-def test_numbers_that_are_names(tmp_path):
-    path = tmp_path / "table.csv"
-    path.write_text(ROWS + "z,x,0\n")
-    X, _ = together(open_batches(path, label="y", batch_bytes=70, as_text=["a"]))
-    assert X["a"].unique(maintain_order=True).to_list() == ["1", "z"]
-    X, _ = together(open_batches(path, label="y", batch_bytes=70, columns={"a": "text"}))
-    assert X.columns == ["a"]
 
 
 def test_batches_that_are_dropped_whole(tmp_path, refused):
@@ -308,11 +293,6 @@ def test_the_encoder_of_a_stream_is_that_of_all_rows(tmp_path, n, batch_bytes, s
     assert np.allclose(vectors, wanted, rtol=1e-9, atol=1e-9, equal_nan=True)
     assert facts.classes.tolist() == np.unique(labels).tolist()
     assert facts.n_rows == n
-
-
-def test_facts_without_a_table(sources):
-    facts = scan_stream(open_batches(sources / "a.svm", batch_bytes=100))
-    assert (facts.n_rows, facts.n_features, facts.zero_based, facts.encoder) == (50, 6, False, None)
 
 
 def test_streams_that_cannot_be_encoded(tmp_path):

@@ -1,8 +1,6 @@
 """Formats from outside the package, of public names only: they work wherever a format of Votron's does."""
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 import polars
@@ -90,18 +88,6 @@ def test_whole_and_batches(days):
     assert scan_stream(batches).classes.tolist() == ["no", "yes"]
 
 
-def test_options_of_all_tables(days):
-    found = read_examples(days, label="Play", drop=["Outlook"], as_text=["Temp"], labels="optional")
-    assert found.X.rows()[0] == ("55",)
-    with days.open("a") as file:
-        file.write('{"Outlook": null, "Temp": 1, "Play": "no"}\n')
-    with pytest.raises(DataError, match="the first is in line 7, column 'Outlook'"):
-        read_examples(days, label="Play")
-    with pytest.raises(DataError, match="the first is in line 7, column 'Outlook'"):
-        list(open_batches(days, label="Play", batch_bytes=60))
-    assert read_examples(days, label="Play", missing="drop").dropped == 1
-
-
 def test_numbers_are_cut_into_batches(tmp_path):
     path = tmp_path / "some"  # known by its first bytes
     path.write_text("BITS\n101\n010\n")
@@ -149,30 +135,3 @@ def test_names_and_suffixes_are_taken_once():
         register_format(Another)
     with pytest.raises(VotronError, match="must be a class derived from Format"):
         register_format(int)
-
-
-@pytest.mark.slow
-def test_a_package_that_brings_it(days):
-    folder = days.parent
-    (folder / "brought.py").write_text(FORMAT)
-    info = folder / "brought-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: brought\nVersion: 1.0\n")
-    names = "".join(f"{name} = brought:JsonLines\n" for name in ("jsonlines", "rows", "objects"))
-    (info / "entry_points.txt").write_text(f"[votron.formats]\n{names}")
-    code = (
-        f"import sys; sys.path.insert(0, {str(folder)!r})\n"
-        "from votron.cli import main\n"
-        "assert main(['data', 'list']) == 0 and 'brought' not in sys.modules\n"
-        "assert main(['data', 'convert', 'days.rows', 'days.objects', '--label', 'Play']) == 0\n"
-        "assert main(['data', 'convert', 'days.rows', 'x', '--to', 'jsonlines', '--label', 'Play']) == 0\n"
-        "assert main(['data', 'describe', '-', '--format', 'jsonlines']) == 0\n"
-        "assert main(['data', 'describe', 'days.rows', '--format', 'nowhere']) != 0\n"
-    )
-    command = [sys.executable, "-c", code]
-    done = subprocess.run(
-        command, cwd=folder, input=days.read_text(), capture_output=True, text=True, check=False, timeout=120
-    )
-    assert done.returncode == 0, done.stderr
-    assert [json.loads(line) for line in (folder / "days.objects").read_text().splitlines()] == DAYS
-    assert "must be one of 'csv', 'tsv', " in done.stderr

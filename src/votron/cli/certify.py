@@ -21,7 +21,6 @@ from votron.errors import VotronError
     "certify",
     examples=[
         "votron certify digits.votron digits",
-        "votron certify digits.votron digits --verbose",
         "votron certify days.votron days.csv --save",
         "votron certify digits.votron digits --figure bounds.svg",
     ],

@@ -7,7 +7,6 @@ import math
 import os
 import sys
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -161,19 +160,15 @@ def _described(found: Params, verbose: bool) -> str:
             [*map(_short, (each["name"], each["kind"], each["missing"] or "", each["distinct"])), _range(each)]
             for each in columns
         ]
-        parts.append(_first(names, rows, len(rows) if verbose else _COLUMNS, left=(0, 1, 4)))
+        parts.append(table([names, *rows], left=(0, 1, 4), most=None if verbose else _COLUMNS))
     if classes:
         names = ["class" if label is None else f"class ({label})", "rows", "share"]
         rows = [
             [_short(str(each["label"])), _short(each["count"]), percent(each["count"] / found["rows"])]
             for each in classes
         ]
-        parts.append(_first(names, rows, len(rows) if verbose else _CLASSES))
+        parts.append(table([names, *rows], most=None if verbose else _CLASSES))
     return "\n\n".join(parts)
-
-
-def _first(head: list[str], rows: list[list[str]], n: int, left: Sequence[int] = (0,)) -> str:
-    return table([head, *rows[:n]], left=left, more=counted(len(rows) - n, "more row") if len(rows) > n else "")
 
 
 def _range(column: Params) -> str:

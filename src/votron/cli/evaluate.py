@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 @command(
     "evaluate",
     examples=[
-        "votron evaluate digits.votron digits --part test",
         "votron evaluate digits.votron digits --part test --all-rules",
         "votron evaluate digits.votron digits --part test --figure errors.png --wrong wrong.csv",
         "votron evaluate days.votron days.csv --label Play --json",

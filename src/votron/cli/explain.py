@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 @command(
     "explain",
     examples=[
-        "votron explain digits.votron digits --part test --row 7",
         "votron explain digits.votron digits --part test --row 7 --figure why.png",
         "votron explain days.votron days.csv --row 1,3-5 --top 3 --json",
         "votron explain days.votron days.csv --row 1 --of no",

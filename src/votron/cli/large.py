@@ -106,7 +106,7 @@ def _check_stream(job: Job, estimator: Estimator) -> None:
             raise click.UsageError(f"--{name.replace('_', '-')} is not for --stream; --passes says how often.")
     if hasattr(estimator, "rule") and (estimator.rule == "auto" or RULES[estimator.rule].needs_held_out):
         raise click.UsageError(f"--rule {estimator.rule} needs held-out rows, which --stream has not.")
-    if job.data.table.get("text") and job.data.table.get("text_features") == "tfidf":
+    if job.data.table.get("text_features") == "tfidf":
         raise click.UsageError("--text-features must be hashing with --stream, since tfidf needs all texts at once.")
 
 

@@ -60,13 +60,13 @@ def width() -> int:
     return max(40, min(_WIDEST, shutil.get_terminal_size().columns))
 
 
-def table(rows: Sequence[Sequence[str]], *, left: Collection[int] = (0,), more: str = "") -> str:
-    """Return rows of cells as aligned lines, the head first, and how many ``more`` rows there are."""
+def table(rows: Sequence[Sequence[str]], *, left: Collection[int] = (0,), most: int | None = None) -> str:
+    """Return rows of cells as aligned lines, the head first, and how many rows there are beyond the ``most``."""
     from votron._util.text_tables import as_text, wants_colour
 
-    shown = [[printable(cell, keep="") for cell in row] for row in rows]
-    lines = as_text(shown, colour=wants_colour(sys.stdout), left=left)
-    return f"{lines}\n... and {more} (--verbose)" if more else lines
+    shown = [[printable(cell, keep="") for cell in row] for row in rows[: None if most is None else most + 1]]
+    lines, more = as_text(shown, colour=wants_colour(sys.stdout), left=left), len(rows) - len(shown)
+    return f"{lines}\n... and {more:,} more (--verbose)" if more else lines
 
 
 def pairs(found: Mapping[str, str], indent: int = 0) -> str:

@@ -19,6 +19,7 @@ from votron.cli.output import Output, as_json, plain, printable, writing
 from votron.cli.reading import DataArgument, read_batches
 
 _JSON = (".json", ".jsonl", ".ndjson")
+_OWN = ("file", "label", "score", "scores", "probabilities")
 _NOT_WRITTEN = (".tsv", ".parquet", ".arrow", ".feather", ".xlsx", ".svm", ".npy", ".npz")
 
 Columns = dict[tuple[str, str], Sequence[object]]
@@ -81,14 +82,17 @@ def predict(
         for batch in read_batches(data.path, how):
             out.note(*batch.notes)
             found: Columns = {} if batch.files is None else {("", "file"): batch.files}
-            found |= {("", name): batch.X[name].to_list() for name in keep}
+            for name in keep:
+                found["", f"{name} (data)" if name in _OWN else name] = batch.X[name].to_list()
             gone = np.zeros(batch.n_rows, dtype=bool)
             for name in saved.columns or () if blank else ():
                 gone |= missing_in(batch.X[name])
             found |= _predicted(saved, batch.X, gone, threshold, methods)
-            names = ["p_" * (group == "probabilities") + name for group, name in found]
-            lines = as_csv([*[names] * (n == 0), *zip(*found.values(), strict=True)])
-            lines = _json_lines(found) if out.json or output.endswith(_JSON) else lines
+            if out.json or output.endswith(_JSON):
+                lines = _json_lines(found)
+            else:
+                names = ["p_" * (group == "probabilities") + name for group, name in found]
+                lines = as_csv([*[names] * (n == 0), *zip(*found.values(), strict=True)])
             file.write((printable(lines) if on_screen else lines).encode("utf-8", "backslashreplace"))
             n, dropped, blanks = n + batch.n_rows, dropped + batch.dropped, blanks + int(gone.sum())
         file.flush()

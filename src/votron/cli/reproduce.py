@@ -23,7 +23,6 @@ from votron.papers import WHAT, Settings, parse_degrees
         "votron reproduce",
         "votron reproduce table1 --degrees 2 --permutations 1",
         "votron reproduce --data mnist",
-        "votron reproduce --data folder --permutations 1",
     ],
 )
 @click.argument("what", metavar="[WHAT]...", nargs=-1, type=click.Choice(["all", *WHAT]))

@@ -30,8 +30,7 @@ _stream = "Data larger than memory"
 @command(
     "train",
     examples=[
-        "votron train digits -o digits.votron",
-        "votron train days.csv --label Play --test 0.2 --kernel rbf -o days.votron",
+        "votron train days.csv --label Play -o days.votron",
         "votron train digits --test 0.2 --curve curve.png -o digits.votron",
         "votron train days.csv --label Play --tune 60 -o best.votron",
         "votron train text.csv --label topic --text words --estimator averaged -o text.votron",
@@ -71,7 +70,12 @@ def train(command_line: str, /, **typed: object) -> None:
         seed = 0 if job.resume is not None else secrets.randbelow(2**31)
     estimator = estimator_of(job.estimator, {**job.params, "random_state": seed})
     _check(job, estimator)
-    trained = _trained(job, estimator, seed)
+    if job.dask is None and not job.stream:
+        trained = train_in_memory(job, estimator, seed)
+    else:
+        from votron.cli import large
+
+        trained = large.train_on_stream(job, estimator) if job.stream else large.train_on_cluster(job, estimator)
     n_read = trained.n_rows + (0 if trained.held is None else len(trained.held.y))
     made = provenance_of(job.data, trained.examples, n_read, job.command, job.sample_weight)
     trained.provenance = made | trained.provenance
@@ -116,14 +120,6 @@ def _check(job: Job, estimator: Estimator) -> None:
         raise click.UsageError("--resume and --score are for --tune.")
     if job.curve is not None and (job.test is None or not hasattr(estimator, "staged_decision_function")):
         raise click.UsageError("--curve is for --estimator voted with --test.")
-
-
-def _trained(job: Job, estimator: Estimator, seed: int) -> Trained:
-    if job.dask is None and not job.stream:
-        return train_in_memory(job, estimator, seed)
-    from votron.cli.large import train_on_cluster, train_on_stream
-
-    return train_on_stream(job, estimator) if job.stream else train_on_cluster(job, estimator)
 
 
 def _advice(trained: Trained) -> list[str]:

@@ -101,7 +101,7 @@ def tune(
     model = behind_encoder(data.encoder(search, rows.X, rows.examples.label), search)
     found, n = _searched(model, rows), len(rows.y)
     lines = [f"{_tried(search)}, {folds} folds of {rows_used(min(n, max_rows), n)}, {duration(found['seconds'])}\n"]
-    lines.append(as_table(found["table"], len(found["table"]) if out.verbose else _SHOWN))
+    lines.append(as_table(found["table"], None if out.verbose else _SHOWN))
     for setting, why in search.skipped_ if out.verbose else ():
         lines.append(wrapped(f"Left out: {_as_options(setting)}: {why}"))
     lines.append(f"\nThe best, as options of `votron train`: {_as_options(search.best_params_)}")
@@ -213,15 +213,14 @@ def _tried(search: Estimator) -> str:
     return f"{counted(search.n_settings_, 'setting')} tried" + (f" ({search.stopped_})" if search.stopped_ else "")
 
 
-def as_table(settings: Sequence[Params], n: int) -> str:
+def as_table(settings: Sequence[Params], most: int | None) -> str:
     cells = [["kernel", "margin", "epochs", "rule", "score", "±", "steady", "rows", "fit s"]]
-    for each in settings[:n]:
+    for each in settings:
         kernel = " ".join(_shown(each[name]) for name in ("kernel", "degree", "gamma") if name in each)
         own = [_shown(each[name]) for name in ("margin", "epochs", "rule")]
         numbers = [percent(each[name]) for name in ("score", "standard_error", "steady_score")]
         cells.append([kernel, *own, *numbers, f"{each['rows']:,}", f"{each['fit_seconds']:.1f}"])
-    more = len(settings) - n
-    return table(cells, left=[0, 3], more=counted(more, "more setting") if more > 0 else "")
+    return table(cells, left=[0, 3], most=most)
 
 
 def _as_options(params: Params) -> str:

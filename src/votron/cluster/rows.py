@@ -23,7 +23,7 @@ from votron._util.resources import n_bytes, rows_in_bytes
 from votron._util.types import Array, Floats, Index, Rows, RowsLike
 from votron.cluster.client import connection, current_client, results_of
 from votron.cluster.shard import Numbers, stacked
-from votron.cluster.walk import ClusterRun, ClusterTimings, Presented
+from votron.cluster.walk import ClusterAccount, ClusterRun, Presented
 from votron.cluster.workers import Chunk, WorkerShards
 from votron.engine.dual import DualTrainer
 from votron.engine.primal import PrimalTrainer
@@ -56,7 +56,7 @@ class SpreadRows:
             )
         self._given = [delayed(check)(part, owner) for part in np.ravel(X.to_delayed()).tolist()]
         self._futures: dict[int, Future] = {}
-        self.account: ClusterTimings | None = None
+        self.account: ClusterAccount | None = None
         self.facts: list[ChunkFacts] = self._each(facts_of)
         self.lengths = [len(facts.squares) for facts in self.facts]
         self._starts = np.concatenate([[0], np.cumsum(self.lengths)]).astype(np.int64)

@@ -10,7 +10,6 @@ anywhere. Nothing here knows of Dask.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -105,14 +104,12 @@ class Candidates(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """The answer of a shard: the first place whose row was wrong without an event, or else candidates.
-
-    Its facts are the seconds of products, and the pairs that were multiplied, since it began.
-    """
+    """The answer of a shard: the first place whose row was wrong without an event, or else candidates."""
 
     wrong_at: int | None
     candidates: Candidates | None
-    facts: dict[str, float]
+    n_pairs: int
+    """Pairs of rows that it has multiplied since it began."""
 
 
 class Part(NamedTuple):
@@ -181,7 +178,7 @@ class Shard:
             self.events.take_weights()
         self.n_confirmed = 0
         self._share_out(memory)
-        self.facts = {"seconds": 0.0, "pairs": 0.0}
+        self.n_pairs = 0
         self._before: dict[int, tuple[Floats, int]] = {}  # pages without the events that may be taken back
         self._asked: set[int] = set()  # pages of the interval of which all rows are candidates
         self._next: list[int] = []  # pages of the pass after the interval
@@ -227,7 +224,7 @@ class Shard:
             if wrong_at is None and step.look is not None:
                 candidates = self._candidates(step.look, threads)
                 self._next = self._pages_of(candidates.stop, step.look.end)
-        return Reply(wrong_at, candidates, dict(self.facts))
+        return Reply(wrong_at, candidates, self.n_pairs)
 
     def prepare(self, interrupted: Callable[[], bool] = lambda: False) -> None:
         """Bring later pages up to date with the events that stand, until all are or it is interrupted.
@@ -280,18 +277,17 @@ class Shard:
         """Add the events until ``last`` to the scores of page i."""
         first = int(self.seen[i])
         if first < last:
-            begun, block = time.perf_counter(), self._block(i)
+            block = self._block(i)
             self.events.fold(block, self.F[i], first, last, threads)
-            self._note(begun, block, last)
+            self._note(block, last)
 
-    def _note(self, begun: float, block: KernelBlock, last: int) -> None:
+    def _note(self, block: KernelBlock, last: int) -> None:
         """Write down that a page has the events until ``last``, and how much work that was."""
         i = block.number
         slots = self.events.slot.values[int(self.seen[i]) : last]
         self.cache.held[i] = max(int(self.cache.held[i]), int(self.cache.place(slots).max(initial=-1)) + 1)
         self.seen[i] = last
-        self.facts["seconds"] += time.perf_counter() - begun
-        self.facts["pairs"] += len(slots) * block.width
+        self.n_pairs += len(slots) * block.width
 
     def _set_aside(self, i: int, threads: Team) -> None:
         """Bring page i up to date with what stands, and keep its scores in case that the rest is taken back."""
@@ -312,7 +308,7 @@ class Shard:
         return min(wrong_at, default=None)
 
     def _add_checked(self, i: int, event_places: Index, start: int, stop: int, threads: Team) -> Index:
-        places, block, begun = self.places[self._page(i)], self._block(i), time.perf_counter()
+        places, block = self.places[self._page(i)], self._block(i)
         store, terms, slot = self.events.store, self.events.terms, self.events.slot.values
         assert store is not None
         starts, vector, coefficients = self.events.starts.values, self.events.vector.values, self.events.coefficients
@@ -337,7 +333,7 @@ class Shard:
 
         threads.over(block.width, work, worth_it=(last - first) * block.width > WORTH_A_THREAD)
         block.packed |= must_pack
-        self._note(begun, block, last)
+        self._note(block, last)
         return places[wrong]
 
     def _candidates(self, look: Look, threads: Team) -> Candidates:

@@ -61,12 +61,12 @@ class Presented(NamedTuple):
 
 
 @dataclass
-class ClusterTimings:
-    """What a run took: messages, and of each shard its worker, the seconds of products and the pairs multiplied."""
+class ClusterAccount:
+    """The work of a run: messages, of each shard its worker and the pairs of rows multiplied, and what changed."""
 
     round_trips: int = 0
     workers: list[str] = field(default_factory=list)
-    shards: list[dict[str, float]] = field(default_factory=list)
+    pairs: list[int] = field(default_factory=list)
     lost: int = 0
     """Workers that were lost on the way."""
     moved: int = 0
@@ -142,7 +142,7 @@ class ClusterRun:
             heaviest = max(heaviest, presented.weights.max(initial=1.0))
         self.limits = Limits(self.kernel, bound, rounding_of(self.kernel, self.products, bound), float(heaviest))
         self._event_places: list[Index] = [np.full(trainer.n_events, -1, dtype=np.int64)]
-        self.account = ClusterTimings()
+        self.account = ClusterAccount()
         room = max(16, int(BYTES_OF_CANDIDATES / max(1.0, row_bytes)))
         self.wanted = self.size = min(CANDIDATES, room)
         self.nearby, self._rate, self._n_shards = NEARBY, 1.0, 1
@@ -176,7 +176,7 @@ class ClusterRun:
             if wrong is not None:
                 replies = self._step(None, start, start, self._look(start, n_steps - done))
         trainer.remember(self.support.rows[self.n_old :])
-        self.account.shards = [reply.facts for reply in replies]
+        self.account.pairs = [reply.n_pairs for reply in replies]
         return TrainingRun(done, converged, interrupted)
 
     def _look(self, start: int, left: int) -> Look | None:

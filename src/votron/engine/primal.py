@@ -227,13 +227,9 @@ class PrimalTrainer:
         the last if it is not a whole one, and tells whether that is enough; ``pauses`` are called in the first pass,
         after so many rows.
         """
-        if weights is not None:
-            self.largest_weight = max(self.largest_weight, float(weights.max(initial=0.0)))
-        self._check_size(X, n_steps)
+        self._check_size(X, n_steps, weights)
         self._make_ready()
-        self._made = {}
-        first, n, pauses = self.time, len(order), pauses or {}
-        last_mistake, interrupted = first, False
+        n, steps, last_mistake, interrupted, pauses = len(order), 0, 0, False, pauses or {}
         pauses.get(0, _nothing)()
         batches = Presentation(
             X,
@@ -250,18 +246,18 @@ class PrimalTrainer:
         with team(n_threads if worth_it else 1) as threads:
             for batch in batches.presented(n_steps, threads, self._walks):
                 if (wrong := max(batch.wrong)) >= 0:
-                    last_mistake = self.time + wrong + 1
-                self.time += batch.n
-                self._made, steps = {}, self.time - first
+                    last_mistake = steps + wrong + 1
+                steps += batch.n
+                self.time, self._made = self.time + batch.n, {}
                 pauses.get(steps, _nothing)()
                 if watcher is not None:
                     watcher.update(steps, (steps - 1) // n + 1, int(self._mistakes.sum()))
                     interrupted = watcher.should_stop()
                 if steps % n == 0 or steps == n_steps or interrupted:
                     enough = after_pass() if after_pass is not None else False
-                    if enough or interrupted or self.time - last_mistake >= n:
+                    if enough or interrupted or steps - last_mistake >= n:
                         break
-        return TrainingRun(self.time - first, self.time - last_mistake >= n, interrupted)
+        return TrainingRun(steps, steps - last_mistake >= n, interrupted)
 
     @property
     def _width(self) -> int:
@@ -283,8 +279,10 @@ class PrimalTrainer:
 
         return [partial(walk, low, high) for low, high in pieces(self._width, n_threads, _loops.LANES)]
 
-    def _check_size(self, X: Rows, n_steps: int) -> None:
+    def _check_size(self, X: Rows, n_steps: int, weights: Floats | None) -> None:
         """Raise if a score or sum could overflow."""
+        if weights is not None:
+            self.largest_weight = max(self.largest_weight, float(weights.max(initial=0.0)))
         values = X.data if sp.issparse(X) else X
         largest = max(abs(float(values.max(initial=0))), abs(float(values.min(initial=0))), 1.0)
         steps, step = float(self.time + n_steps + 1), max(1.0, self.largest_weight)

@@ -196,11 +196,6 @@ class AveragedPerceptronClassifier(ProbabilisticClassifier):
             All labels that will ever come; needed at the first call unless its y has them all.
         sample_weight : array of shape (n_samples,), optional
             Weights of the rows, taken as they are; rows of weight 0 are left out.
-
-        Returns
-        -------
-        self
-            The model.
         """
         with training.unchanged_on_error(self):
             first = not hasattr(self, "_trainer")

@@ -165,7 +165,7 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
         each by ``rule_``. ``record_`` ends at the first moment of the highest.
     kernel_ : Kernel
         The kernel, with its numbers.
-    cluster_account_ : ClusterTimings
+    cluster_account_ : ClusterAccount
         After training on Dask collections: messages, and the work of each worker.
     history_ : TrainingHistory
         How the model came about: data, order of presentation, passes and choices.
@@ -283,11 +283,6 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
             All labels that will ever come; needed at the first call unless its y has them all.
         sample_weight : array of shape (n_samples,), optional
             Weights of the rows, taken as they are; rows of weight 0 are left out.
-
-        Returns
-        -------
-        self
-            The model.
         """
         with training.unchanged_on_error(self):
             first = not hasattr(self, "history_")

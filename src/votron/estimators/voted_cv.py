@@ -65,7 +65,8 @@ class VotedPerceptronClassifierCV(ProbabilisticClassifier):
     scoring : str, callable or None, default=None
         The score to maximise: a scorer of scikit-learn, or its name, of labels or scores. None: accuracy.
     halving : bool, default=True
-        Try settings on a part of the training rows first, 500 at least, each time a third of the next.
+        Try settings on a part of the training rows first, 500 at least, and the best third of them on three times as
+        many.
     max_rows : int or None, default=None
         Rows that the search uses at most, drawn at random with some of every class. None: all.
     time_limit : float or None, default=None
@@ -79,10 +80,8 @@ class VotedPerceptronClassifierCV(ProbabilisticClassifier):
 
     Attributes
     ----------
-    best_params_, best_index_ : dict and int
-        The parameters that were chosen, and their place in ``cv_results_``.
-    best_score_ : float
-        Their mean score over the folds; settings are compared by scores averaged with their neighbours'.
+    best_params_, best_index_, best_score_ : dict, int and float
+        The parameters that were chosen, their place in ``cv_results_``, and their mean score over the folds.
     best_estimator_ : VotedPerceptronClassifier
         The classifier with them, trained on all rows.
     cv_results_ : dict of arrays
@@ -92,10 +91,8 @@ class VotedPerceptronClassifierCV(ProbabilisticClassifier):
         The number of folds, and of settings that were tried, each counted once.
     scores_, moments_ : dict of arrays of shape (n_folds, n_moments), and array of shape (n_moments,)
         For each rule the scores of the best setting at these moments of training, in epochs.
-    stopped_ : str
-        Why the search ended early: "", "out of time" or "interrupted".
-    skipped_ : list of (dict, str)
-        Settings that cannot be fitted on these data, and why.
+    stopped_, skipped_ : str and list of (dict, str)
+        Why the search ended early: "", "out of time" or "interrupted"; settings that cannot be fitted, and why.
 
     Examples
     --------

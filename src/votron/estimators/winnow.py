@@ -142,11 +142,6 @@ class WinnowClassifier(VotronClassifier):
             New examples.
         classes : array, optional
             All labels that will ever come; needed at the first call unless its y has them all.
-
-        Returns
-        -------
-        self
-            The model.
         """
         with training.unchanged_on_error(self):
             first = not hasattr(self, "_trainer")

@@ -1,9 +1,7 @@
 """Kernels: K(x, z) = Φ(x)·Φ(z) without writing Φ down, and Φ itself where it is in reach.
 
 A kernel here is a function of three numbers, x·z, x·x and z·z, so that blocks of kernel values are blocks of dot
-products with something done to each. What is done to them exists once, compiled (`Kernel.steps`), and serves training,
-prediction and ``kernel(X, Y)`` alike; ``formula`` says the same in numpy's terms, for export, for tests, and for
-kernels that have no steps.
+products with something done to each: compiled, by `Kernel.steps`, or in numpy's terms, by ``formula``.
 
 Boundary conventions: the squared distance inside a Gaussian kernel is never below 0; normalising divides by 0
 nowhere, a row with K(x, x) = 0 has kernel value 0 with every row; values are float64, whatever the data are.

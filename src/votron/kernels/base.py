@@ -1,9 +1,8 @@
 """The base class of kernels, and the kernels by name.
 
 A new kernel is a frozen dataclass derived from `Kernel`: its fields are its parameters, ``formula`` defines it, and
-`register_kernel` makes it available by name. Everything else follows from these: values for training and prediction,
-the diagonal, its state in a model file, and its export. A kernel overrides what it can do faster, such as its values by
-compiled ``steps``.
+`register_kernel` makes it available by name. It overrides what it can do faster, such as its values by compiled
+``steps``.
 """
 
 from __future__ import annotations
@@ -52,9 +51,8 @@ class RowLoop:
 
     It stands for one step from dot products to kernel values. ``parameters`` are the kernel's own; ``theirs[t]`` is
     term t of the support vector and ``own[t * stride + r]`` that of the r-th number's row (see `Kernel.terms`);
-    ``spare`` is room for n numbers. Several such loops, one after another on a row that stays in the first-level
-    cache, make a composed kernel. It is compiled when it is first used, and cached. It must not raise, as
-    the exception would be lost.
+    ``spare`` is room for n numbers. It is compiled when it is first used, and must not raise, as the exception would
+    be lost.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Classifiers in model files: a struct for each class, with its entries in the manifest.
 
-The method ``learnt`` stores the arrays of a fitted model and returns the fields of the struct; ``build`` restores them
-in a model that has its parameters, classes, features and history already.
+``learnt`` stores the arrays of a model and returns the fields of the struct; ``build`` restores them in a model that
+has its parameters, classes, features and history already.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""Saving and loading of fitted classifiers, and of pipelines that end in one.
-
-A file has arrays in the safetensors format and a manifest in JSON (`votron.saving.container`), which is decoded into
-typed structs that forbid other fields.
-"""
+"""Saving and loading of fitted classifiers, and of pipelines that end in one, by a manifest of typed structs."""
 
 from __future__ import annotations
 

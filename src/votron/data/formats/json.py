@@ -100,15 +100,14 @@ class JsonLines(Format):
 def _read(data: bytes, name: str, *, lines: bool, first_line: int = 1) -> Frame:
     """Return the frame of some JSON, with the types that all of its rows show."""
     pl = polars()
+    if b"NaN" in data:  # Python writes it, JSON has none
+        data = _STRING_OR_NAN.sub(lambda found: found[1] or b"null", data)
     if _SURROGATE.search(data):  # polars would make texts that are not Unicode of half a character
         _check(data, name, lines, first_line)
     try:
         with polars_errors(f"Cannot read {name} as JSON"):
             frame = (pl.read_ndjson if lines else pl.read_json)(io.BytesIO(data), infer_schema_length=None)
     except DataError:
-        without_nan = _STRING_OR_NAN.sub(lambda found: found[1] or b"null", data)  # Python writes it, JSON has none
-        if without_nan != data:
-            return _read(without_nan, name, lines=lines, first_line=first_line)
         _check(data, name, lines, first_line)
         raise
     check_names(frame.columns, name)
