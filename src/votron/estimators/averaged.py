@@ -166,7 +166,7 @@ class AveragedPerceptronClassifier(ProbabilisticClassifier):
                 if self.epochs is not None and not run.interrupted:
                     trainer.time = n_steps  # after convergence the vectors only grow older
             self._keep(trainer)
-            self._set_history(training.history_of_fit(self, data, order, held_out, run))
+            self.history_ = training.history_of_fit(self, data, order, held_out, run)
             self._sample, self._slopes = scored.sample(grouped=not self.shuffle), {}
             if len(held_out):
                 self._take_held_out(data.rows[held_out], data.codes[held_out], trainer.time)
@@ -206,14 +206,11 @@ class AveragedPerceptronClassifier(ProbabilisticClassifier):
                 sample = scored.sample(grouped=True)
             self._add_to_sample(sample)
             self._keep(trainer)
-            self._set_history(training.history_with_batch(self, data, order, interrupted=run.interrupted))
+            self.history_ = training.history_with_batch(self, data, order, interrupted=run.interrupted)
         training.hand_on_ctrl_c(run, run.steps)
         return self
 
     def _new_trainer(self) -> PrimalTrainer:
-        """Return weights of 0, if there is room for them."""
-        trainers = 3 if self.early_stopping else 1  # the one that learns, the best so far, and a better one
-        training.check_room(self, trainers * PrimalTrainer.n_bytes(self.n_features_in_, self._n_vectors))
         return PrimalTrainer(
             self.n_features_in_,
             self._n_vectors,

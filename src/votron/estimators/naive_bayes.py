@@ -21,12 +21,11 @@ from sklearn.naive_bayes import BernoulliNB
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from votron._util.types import Array, Floats, Label, Labels, Rows, RowsLike
+from votron._util.types import Array, Floats, Labels, Rows, RowsLike
 from votron.errors import VotronError
 from votron.estimators._data import TrainingData, training_data, validated
 from votron.estimators._training import history_of, history_with_batch, unchanged_on_error
 from votron.estimators.base import VotronClassifier
-from votron.history import TrainingHistory
 from votron.rules.forms import Form, Linear, binarized
 
 __all__ = ["NaiveBayesLinearClassifier"]
@@ -152,9 +151,6 @@ class NaiveBayesLinearClassifier(VotronClassifier, BernoulliNB):
             self.history_ = history_with_batch(self, data, np.arange(len(labels)), converged=None)
         return self
 
-    def _set_history(self, history: TrainingHistory) -> None:
-        self.history_ = history  # counting has no passes, and does not converge
-
     def _labels_in(self, data: TrainingData) -> Array:
         return self.classes_[1 - data.codes if self._n_vectors == 1 else data.codes]
 
@@ -212,25 +208,6 @@ class NaiveBayesLinearClassifier(VotronClassifier, BernoulliNB):
         _, absent = self._log_probabilities()
         return self._against_the_first(self.class_log_prior_ + absent.sum(axis=1))
 
-    def weights(self, positive: Label, negative: Label) -> tuple[Floats, float]:
-        """Return the weights w and w_0 whose w·x + w_0 is the log-odds of one class against another.
-
-        Parameters
-        ----------
-        positive, negative : label
-            The class for which the log-odds are positive, and the other class.
-        """
-        present, absent = self._log_probabilities()
-        known, prior = self.classes_.tolist(), self.class_log_prior_
-        a, b = (known.index(label) if label in known else -1 for label in (positive, negative))
-        if a == b or min(a, b) < 0 or np.isneginf(prior[[a, b]]).all():
-            raise VotronError(
-                f"The 'positive' and 'negative' class must be two of {known}, and at least one of them must have an "
-                f"example. Got {positive!r} and {negative!r} instead."
-            )
-        p, q = present[a] - present[b], absent[a] - absent[b]
-        return p - q, float(q.sum() + (prior[a] - prior[b]))
-
     predict = BernoulliNB.predict
 
     def _scores(self, rows: Rows) -> Floats:
@@ -244,19 +221,6 @@ class NaiveBayesLinearClassifier(VotronClassifier, BernoulliNB):
             )
         dropped = ("learning on (partial_fit)", "probabilities (predict_proba), counts and log-ratios")
         return Linear(self.coef_, self.intercept_, True, self.binarize), dropped
-
-    def log_odds(self, X: RowsLike, positive: Label, negative: Label) -> Floats:
-        """Return log P(positive | x) / P(negative | x), the log-odds of one class against another, for each row.
-
-        Parameters
-        ----------
-        X : array, CSR matrix or data frame of shape (n_samples, n_features)
-            Rows to score.
-        positive, negative : label
-            The classes.
-        """
-        w, w_0 = self.weights(positive, negative)
-        return np.asarray(self._check_X(X) @ w + w_0)
 
     def _check_X(self, X: RowsLike) -> Rows:
         """Return data to predict as 0/1 data; BernoulliNB asks here as well, whatever it predicts."""
