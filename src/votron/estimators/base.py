@@ -348,7 +348,7 @@ class SupportVectorMixin:
         precomputed = is_precomputed(self.kernel)
         tags.input_tags.sparse = not precomputed
         tags.input_tags.pairwise = precomputed
-        # A precomputed matrix may have negative values, but not on its diagonal: without this tag any are to be accepted.
+        # A precomputed matrix may have negative values, but not on its diagonal; without this tag any must do.
         tags.input_tags.positive_only = precomputed
         # Planes through the origin do not separate the blobs of scikit-learn's checks, whose own kernel is linear too.
         cls = kernel_class(self.kernel)

@@ -38,23 +38,16 @@ class NaiveBayesLinearClassifier(VotronClassifier, BernoulliNB):
 
     Parameters
     ----------
-    alpha : float, default=1.0
-        Additive (Laplace) smoothing.
-    force_alpha : bool, default=True
-        Whether an alpha below 1e-10 is used as it is; if not, 1e-10 is used instead.
+    alpha, force_alpha, fit_prior, class_prior
+        As in BernoulliNB.
     binarize : float or None, default=0.0
-        A feature is present where its value is above this number. None takes data that are 0 and 1 already, and
-        refuses others.
-    fit_prior : bool, default=True
-        Whether to learn the probabilities of the classes. If not, all are equally probable.
-    class_prior : array of shape (n_classes,), default=None
-        Probabilities of the classes, in the order of their labels, instead of learnt ones.
+        A feature is present where its value is above this number. None takes data of 0 and 1 only.
 
     Attributes
     ----------
-    coef_ : array of shape (1, n_features) for two classes, else (n_classes, n_features)
-        The weights w. Of two classes the second is the positive one.
-    intercept_ : array of shape (1,) for two classes, else (n_classes,)
+    coef_ : array of shape (n_vectors, n_features)
+        The weights w. Two classes have one vector, for the second of them.
+    intercept_ : array of shape (n_vectors,)
         The weight w_0, of a feature that is always 1.
     presence_log_ratio_, absence_log_ratio_ : arrays of the shape of coef_
         The log-ratios p and q of the presence and the absence of a feature; for more than two classes
@@ -85,8 +78,7 @@ class NaiveBayesLinearClassifier(VotronClassifier, BernoulliNB):
     Notes
     -----
     Scores are the log-odds of the second of two classes; of more classes log P(x, y), where the difference of two
-    columns is the log-odds of their classes. Of two classes a score of 0 predicts the first, as in BernoulliNB. A class
-    that `partial_fit` has been told of and not yet shown has the log-odds -inf, unless the priors are given.
+    columns is the log-odds of their classes. Of two classes a score of 0 predicts the first, as in BernoulliNB.
     """
 
     class_count_: Floats
@@ -159,7 +151,6 @@ class NaiveBayesLinearClassifier(VotronClassifier, BernoulliNB):
         return X, y
 
     def _check_finite(self) -> None:
-        """Refuse probabilities whose logarithms, the weights, are not finite."""
         present, absent = self._log_probabilities()
         bad = np.argwhere(~np.isfinite(present) | ~np.isfinite(absent))
         if len(bad):

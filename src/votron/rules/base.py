@@ -47,8 +47,6 @@ class Rule:
     """Whether it scores by one vector per class, and so has an `expansion`."""
     needs_lengths: ClassVar[bool] = True
     """Whether the lengths of vectors change its scores where vectors are normalised."""
-    unsteady: ClassVar[bool] = False
-    """Whether its error changes much from one mistake to the next."""
     needs_held_out: ClassVar[bool] = False
     """Whether it depends on held-out rows, and not on the record alone."""
     by_row: ClassVar[bool] = False
@@ -243,7 +241,6 @@ class Last(MomentRule):
     name = "last"
     words = "the last vector"
     certified_as = "last vector"
-    unsteady = True
 
     def times(self, vectors: Vectors, until: int) -> Index:
         return np.full(vectors.record.n_vectors, until, dtype=np.int64)
