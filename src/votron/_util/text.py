@@ -9,8 +9,7 @@ from datetime import UTC, datetime
 
 from votron.errors import VotronError
 
-LONGEST = 60
-"""Characters of a value that a sentence shows."""
+LONGEST = 60  # characters of a value that a sentence shows
 
 
 def joined(names: Iterable[str], last: str = "and") -> str:

@@ -38,8 +38,7 @@ class Term:
     value: float
     """The kernel value of the example with the row, or the feature's value in the row, in the units of the data as far
     as the steps of a pipeline can be undone."""
-    label: str = ""
-    """Of an example: its class, as far as its mistakes tell, such as "3" or "not 3"."""
+    label: str = ""  # of an example: its class, as far as its mistakes tell, such as "3" or "not 3"
     about: str = ""  # of an example of named features: the columns that are largest in it, with their values
     slot: int = -1  # of an example: its place among the support vectors
     column: str = ""  # of a feature: the column that it was made of, where the row came in a frame
@@ -72,10 +71,8 @@ class Terms:
     ([('feature 1', 3.0), ('feature 0', -2.0)], 0.0, 1.0)
     """
 
-    kind: str
-    """The kind of the terms: "examples" or "features"."""
-    words: str
-    """Whose score it is, such as "the last vector"."""
+    kind: str  # the kind of the terms: "examples" or "features"
+    words: str  # whose score it is, such as "the last vector"
     exact: bool
     """Whether that score is the one that predicts, and not, beside a vote, the mean of the vectors' scores."""
     largest: tuple[Term, ...]

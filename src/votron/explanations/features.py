@@ -29,10 +29,8 @@ if TYPE_CHECKING:
 
 __all__ = ["strongest_features"]
 
-MOST_COLUMNS = 200
-"""Columns beyond which there are no effects: of texts and images each is next to nothing."""
-_SHOWN = 4
-"""Columns of a training row that are shown."""
+MOST_COLUMNS = 200  # columns beyond which there are no effects: of texts and images each is next to nothing
+_SHOWN = 4  # columns of a training row that are shown
 _MOST_ROWS = 64
 _CELLS_AT_ONCE = 1 << 22
 
