@@ -4,13 +4,12 @@ import csv
 import gzip
 import io
 import json
-import os
 import re
 import sys
 
 import numpy as np
 import pytest
-from cli_files import DAYS, run, run_json, write_files
+from cli_files import DAYS, run, run_json
 from PIL import Image
 from sklearn.datasets import load_digits
 from sklearn.model_selection import StratifiedKFold
@@ -19,28 +18,6 @@ import votron
 from votron.cli import main
 from votron.data import load_image_set
 from votron.saving import read_manifest
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    made = tmp_path_factory.mktemp("commands")
-    write_files(made)
-    before = os.getcwd()
-    os.chdir(made)
-    try:
-        assert main(["train", "digits", "-o", "digits.votron", "--random-state", "0"]) == 0
-        days = ["train", "days.csv", "--label", "Play", "-o", "days.votron", "--certificate"]
-        assert main([*days, "--random-state", "0"]) == 0
-    finally:
-        os.chdir(before)
-    return made
-
-
-@pytest.fixture
-def here(folder, monkeypatch):
-    monkeypatch.chdir(folder)
-    monkeypatch.setenv("COLUMNS", "80")
-    return folder
 
 
 def stdin_of(monkeypatch, content):

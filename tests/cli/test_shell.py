@@ -4,11 +4,9 @@ import os
 import shlex
 import subprocess
 import sys
-from pathlib import Path
 
 import click
 import pytest
-from cli_files import write_files
 
 from votron import cli
 from votron.cli import COMMANDS, main
@@ -16,28 +14,6 @@ from votron.errors import BoundViolatedError, VotronError
 
 NOT_RUN = "votron reproduce"
 """Examples that take minutes or need MNIST."""
-
-
-@pytest.fixture(scope="module")
-def files(tmp_path_factory):
-    """A folder with data and two models."""
-    folder = tmp_path_factory.mktemp("files")
-    write_files(folder)
-    before = Path.cwd()
-    os.chdir(folder)
-    try:
-        assert main(["train", "digits", "-o", "digits.votron", "--random-state", "0"]) == 0
-        assert main(["train", "days.csv", "--label", "Play", "-o", "days.votron", "--random-state", "0"]) == 0
-    finally:
-        os.chdir(before)
-    return folder
-
-
-@pytest.fixture
-def here(files, monkeypatch):
-    monkeypatch.chdir(files)
-    monkeypatch.setenv("COLUMNS", "80")
-    return files
 
 
 def commands():
