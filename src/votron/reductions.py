@@ -112,7 +112,7 @@ def normalize_examples(X: RowsLike) -> RowsLike:
         return _normalized_frame(X)
     X = _checked(X, "normalize_examples")
     dtype = X.dtype if X.dtype.kind == "f" else np.dtype(np.float64)
-    rows = (X if sp.issparse(X) else np.atleast_2d(X)).astype(np.float64)
+    rows: Rows = (X if sp.issparse(X) else np.atleast_2d(X)).astype(np.float64)
     lengths = row_norms(rows)
     if not np.isfinite(lengths).all():
         raise VotronError("The examples of normalize_examples must be finite numbers: leave out or impute the others.")
