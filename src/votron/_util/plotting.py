@@ -7,13 +7,16 @@ import re
 from collections.abc import Mapping
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from votron._util.files import write_bytes
 from votron._util.types import Axes
 from votron.errors import VotronError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 INK, MUTED, GRID, AXIS = "#333333", "#666666", "#e6e6e6", "#999999"
 FOR, AGAINST = "#1f4e9c", "#c8641b"
@@ -70,6 +73,30 @@ def name_ends(axes: Axes, ends: Mapping[str, tuple[float, str]], size: float = 1
     where = {"xycoords": "axes fraction", "annotation_clip": False, "ha": "left", "fontsize": size}
     for name, place in zip(order, places, strict=True):
         write_name(axes, name, ends[name][1], (1, place), (8, 0), **where)
+
+
+class Display:
+    """A picture that is drawn on axes of matplotlib."""
+
+    size = 7.2, 4.6
+    """Width and height of a figure for it, in inches."""
+    ax_: Axes
+    """The axes of the drawing."""
+    figure_: Figure
+    """The figure of it."""
+
+    def plot(self, ax: Axes = None) -> Self:
+        """Draw on these axes, or on those of a new figure."""
+        plt = pyplot(screen=True)
+        with plt.rc_context(STYLE):
+            if ax is None:
+                _, ax = plt.subplots(figsize=self.size, layout="constrained")
+            self.ax_, self.figure_ = ax, ax.figure
+            self._draw(ax)
+        return self
+
+    def _draw(self, ax: Axes) -> None:
+        raise NotImplementedError
 
 
 # -- files -------------------------------------------------------------------------------------------------------------

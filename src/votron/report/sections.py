@@ -15,7 +15,7 @@ from votron._util.frames import columns_of, is_missing
 from votron._util.pages import name_of, picture
 from votron._util.pipelines import steps_before, summary_of, weighs_classes
 from votron._util.plotting import AGAINST, FOR, STYLE, can_draw, pyplot, svg_for_page
-from votron._util.text import counted, duration, joined, on_one_line, percent, shortened, utc_now
+from votron._util.text import counted, duration, joined, left_out, on_one_line, percent, shortened, utc_now
 from votron._util.types import Array, Axes, Floats, Params, RowsLike
 from votron.errors import VotronError
 from votron.estimators.base import VotronClassifier
@@ -29,10 +29,10 @@ from votron.tables import unseen_sentences
 from votron.theory.certificate import HOPELESS
 from votron.theory.evidence import Measured
 
-_SHOWN_COLUMNS, _SHOWN_CLASSES, _SHOWN_WRONG = 20, 12, 25
+_SHOWN_COLUMNS, _SHOWN_WRONG = 20, 25
 _MOST_CLASSES, _MOST_PAIRS = 20, 15
 """Classes up to which all confusions are shown, and pairs of labels otherwise."""
-_MOST_GAPS, _MOST_ADVICE = 3, 3
+_MOST_ADVICE = 3
 _TOP, _STRONGEST, _STRONGEST_CLASSES = 4, 8, 12
 """Terms for a label, and against it; strongest features of a class, and classes that have them."""
 _LONGEST_CELL, _LONGEST_FACT, _LONGEST_NAME = 120, 400, 90
@@ -43,11 +43,11 @@ _NOT_SHOWN = ("verbose", "n_jobs")
 """Parameters that change no model."""
 
 
-def sections(found: Findings, origin: Origin) -> Iterator[tuple[str, str, Params]]:
-    """Yield the sections: key, which is the name of the template, heading, and what the template shows."""
+def sections_of(found: Findings, origin: Origin) -> Iterator[tuple[str, str, Params]]:
+    """Yield the sections: key, which is the name of the template, heading, and what only this template shows."""
     rules = found.evaluation.rules
     yield "data", "Data", _data(found)
-    yield "errors", "Errors", _errors(found)
+    yield "errors", "Errors", {}
     yield "confusions", "Confusions", _confusions(found)
     yield "probabilities", "Probabilities", _probabilities(found, origin)
     if rules is not None and can_draw():
@@ -72,31 +72,18 @@ def _drawn(draw: Callable[[Axes], object], name: str, said: str, height: float =
     return Markup(svg_for_page(figure, name, said))
 
 
-# -- data and errors ---------------------------------------------------------------------------------------------------
-
-
 def _data(found: Findings) -> Params:
-    about = found.description
-    sentences, columns = about.sentences(), list(about.columns.values())
-    if (n := getattr(found.classifier, "n_features_in_", None)) is not None:
-        sentences.append(f"For the classifier a row is {counted(int(n), 'feature')}.")
-    classes = [entry for entry in found.counts.by_class(found.evaluation.labels) if entry["rows"]]
+    about, classes = found.description, found.counts.by_class(found.evaluation.labels)
+    columns = list(about.columns.values())
     return {
-        "sentences": sentences,
-        "classes": sorted(classes, key=lambda entry: -entry["rows"]),
-        "shown_classes": _SHOWN_CLASSES,
-        "n": found.counts.n,
+        "missing": sum(column.missing for column in columns),
+        "left_out": left_out(about.dropped, about.unlabelled),
+        "n_features": getattr(found.classifier, "n_features_in_", None),
+        "classes": sorted((entry for entry in classes if entry["rows"]), key=lambda entry: -entry["rows"]),
         "unseen": unseen_sentences(found.unseen),
         "columns": [column.cells() for column in columns[:_SHOWN_COLUMNS]],
         "more_columns": len(columns) > _SHOWN_COLUMNS,
     }
-
-
-def _errors(found: Findings) -> Params:
-    evaluation = found.evaluation
-    labels, (head, *rows) = evaluation.labels, evaluation.class_cells(found.confidence)
-    unknown, rules = labels[len(evaluation.classes) :], evaluation.rule_cells(found.confidence)
-    return {"head": head, "classes": rows, "unknown": unknown, "rules": rules}
 
 
 def _confusions(found: Findings) -> Params:
@@ -116,21 +103,13 @@ def _confusions(found: Findings) -> Params:
 
 def _probabilities(found: Findings, origin: Origin) -> Params:
     """Return how far the probabilities can be trusted, and the curves of scores."""
-    (sure, right), gaps = found.evaluation.sureness(), found.evaluation.gaps()
-    figures = [_curve(display) for display in displays_of(found.evaluation)] if can_draw() else []
-    if not len(sure):
-        return {"sure": None, "figures": figures}
-    mean, share = float(sure.mean()), float(right.mean())
-    verdict = "overconfident" if mean - share > 0.03 else "underconfident" if mean - share < -0.03 else ""
+    sure, right = found.evaluation.sureness()
     return {
-        "sure": mean,
-        "right": share,
-        "verdict": verdict or ("" if gaps else "well calibrated"),
-        "log_loss": found.evaluation.log_loss,
-        "gaps": gaps[:_MOST_GAPS],
-        "n_more_gaps": len(gaps[_MOST_GAPS:]),
+        "sure": float(sure.mean()) if len(sure) else None,
+        "right": float(right.mean()) if len(sure) else None,
+        "gaps": found.evaluation.gaps(),
         "weighed": weighs_classes(found.classifier, origin.provenance),
-        "figures": figures,
+        "figures": [_curve(display) for display in displays_of(found.evaluation)] if can_draw() else [],
     }
 
 
@@ -145,30 +124,25 @@ def _curve(display: ReliabilityDisplay | RankingDisplay) -> str:
 
 def _training(found: Findings, rules: RulesOverTime) -> Params:
     """Return the errors of the rules over the time of training, and mistakes and support."""
-    curve, counts = rules.display(), MistakesDisplay.of(found.classifier)
+    curve, record = rules.display(), found.classifier.record_
     ends = ", ".join(f"{rule_words(rule)} {percent(errors[-1])}" for rule, errors in curve.errors.items())
-    said = f"Mistakes against epochs of training, {counts.mistakes[-1]:,} at the end"
+    n_mistakes, n_support = len(record.time), len(np.unique(record.example))
+    said = f"Mistakes against epochs of training, {n_mistakes:,} at the end, and support, {n_support:,}"
     return {
-        "rules": _drawn(curve.plot, "rules", f"Errors of rules against epochs of training. At the end: {ends}"),
-        "mistakes": _drawn(counts.plot, "mistakes", f"{said}, and support, {counts.support[-1]:,}"),
+        "figures": [
+            _drawn(curve.plot, "rules", f"Errors of rules against epochs of training. At the end: {ends}"),
+            _drawn(lambda ax: MistakesDisplay.from_estimator(found.classifier, ax=ax), "mistakes", said),
+        ]
     }
-
-
-# -- rows --------------------------------------------------------------------------------------------------------------
 
 
 def _wrong(found: Findings) -> Params:
     """Return the rows that are wrong by the most: images as a sheet, others as a table."""
-    kept, n = found.wrong.kept, found.wrong.n_wrong
+    kept = found.wrong.kept
     images = [(row, _image(row, f"taken for {name_of(row.predicted)}")) for row in kept if row.image is not None]
     rows = [] if images else [_wrong_cells(row) for row in kept[:_SHOWN_WRONG]]
     head = [name for name in (rows[0] if rows else ()) if any(row[name] for row in rows)]
-    return {
-        "n_wrong": n,
-        "images": images,
-        "head": head,
-        "rows": [[row[name] for name in head] for row in rows],
-    }
+    return {"images": images, "head": head, "rows": [[row[name] for name in head] for row in rows]}
 
 
 def _wrong_cells(row: PredictedRow) -> dict[str, str]:
@@ -204,9 +178,6 @@ def _picture(image: Array, alt: str) -> Params:
     step = -(-max(image.shape[:2]) // _LARGEST_IMAGE)
     small = image[::step, ::step]
     return picture(small[..., 0] if small.ndim == 3 and small.shape[2] not in (3, 4) else small, alt)
-
-
-# -- what only models of Votron have -----------------------------------------------------------------------------------
 
 
 def _reasons(found: Findings) -> Params:
@@ -334,9 +305,6 @@ def _certificate(found: Findings, origin: Origin) -> Params:
         "advice": whole.advice()[:_MOST_ADVICE],
         "claims": "; ".join(f"{claim.name} ({claim.because})" for claim in whole.claims),
     }
-
-
-# -- model and making --------------------------------------------------------------------------------------------------
 
 
 def _model(found: Findings, origin: Origin) -> Params:
