@@ -47,9 +47,9 @@ class DotCache:
 
     def __init__(self, n_blocks: int, width: int, dtype: DTypeLike, capacity: int, after: int = 1) -> None:
         self.after = after
-        self.data = _reserved(n_blocks, width, dtype, capacity)
+        self.data: Array = np.empty((n_blocks, capacity, width), dtype=dtype)  # memory is taken as it is filled
         self.held = np.zeros(n_blocks, dtype=np.int64)
-        self._slots = np.empty(self.data.shape[1], dtype=np.int64)
+        self._slots = np.empty(capacity, dtype=np.int64)
         self.n = 0
         self._place = np.full(1024, -1, dtype=np.int64)
         self._asked = np.zeros(1024, dtype=np.int64)
@@ -96,16 +96,6 @@ def _occurrence(values: Index) -> Index:
     out = np.empty(len(values), dtype=np.int64)
     out[order] = rank
     return out
-
-
-def _reserved(n_blocks: int, width: int, dtype: DTypeLike, capacity: int) -> Array:
-    """Reserve address space; memory is taken only as it is filled. Less is reserved where the system refuses."""
-    while capacity > 0:
-        try:
-            return np.empty((n_blocks, capacity, width), dtype=dtype)
-        except MemoryError:
-            capacity //= 2
-    return np.empty((n_blocks, 0, width), dtype=dtype)
 
 
 class KernelBlock:

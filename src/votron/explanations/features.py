@@ -32,7 +32,6 @@ __all__ = ["strongest_features"]
 MOST_COLUMNS = 200  # columns beyond which there are no effects: of texts and images each is next to nothing
 _SHOWN = 4  # columns of a training row that are shown
 _MOST_ROWS = 64
-_CELLS_AT_ONCE = 1 << 22
 
 
 def dense_row(row: Rows) -> Floats:
@@ -230,9 +229,6 @@ class ColumnEffects:
         self.columns = places if known and 1 < len(places) <= MOST_COLUMNS else {}
         spread = np.unique(np.linspace(0, others.shape[0] - 1, _MOST_ROWS).round().astype(np.int64))
         self._others: Rows = others[spread] if self.columns else others[:0]
-        if not sp.issparse(self._others):
-            fits = max(1, _CELLS_AT_ONCE // max(1, others.shape[1]))
-            self._others = self._others[:: -(-len(self._others) // fits) or 1]
 
     def of(self, row: Rows, mix: Floats, i: int) -> tuple[Effect, ...]:
         """Return the effects on the score of row ``i``, the largest first; none where columns are unknown."""
