@@ -161,7 +161,7 @@ def _fuzz(route, mode, base):
     if mode is GenerationMode.NEGATIVE:
         places = None
 
-    n = 3 if os.environ.get("VOTRON_QUICK") else 12
+    n = 3 if os.environ.get("VOTRON_QUICK") else 6
 
     @settings(max_examples=n, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck))
     @given(case=st.data())

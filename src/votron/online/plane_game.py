@@ -21,10 +21,8 @@ from votron._util.types import Floats, Index
 
 __all__ = ["BrokenRule", "LongestGame", "PlaneRules"]
 
-_CELLS = 800
-"""Values of v across u that looking ahead tells from each other."""
-_INSIDE = 1e-9
-"""The distance that A keeps from the limits of its rules, so that rounding breaks none."""
+_CELLS = 800  # values of |v - (v·u) u| that looking ahead tells from each other
+_INSIDE = 1e-9  # the distance that A keeps from the limits of its rules, so that rounding breaks none
 
 
 class BrokenRule(NamedTuple):
@@ -36,30 +34,25 @@ class BrokenRule(NamedTuple):
 
 @dataclass(frozen=True)
 class PlaneRules:
-    """The rules for A: u, of length 1, γ and R.
+    """The rules for A: the angle of u in degrees, γ and R.
 
     Examples
     --------
-    >>> rules = PlaneRules.at(90, margin=0.25, radius=1)
+    >>> rules = PlaneRules(90, margin=0.25, radius=1)
     >>> rules.bound
     16.0
     >>> print(rules.broken((0.5, 0.1), 1).sentence)
     Rule γ: y (u·x) ≥ γ. This example has y (u·x) = 0.1, and γ is 0.25: it lies within the band.
     """
 
-    target: tuple[float, float]
+    angle: float
     margin: float
     radius: float
 
-    @classmethod
-    def at(cls, angle: float, margin: float, radius: float) -> PlaneRules:
-        """Return the rules with u at an angle, in degrees."""
-        turn = math.radians(angle)
-        return cls((math.cos(turn), math.sin(turn)), margin, radius)
-
     @cached_property
     def u(self) -> Floats:
-        return np.array(self.target)
+        turn = math.radians(self.angle)
+        return np.array([math.cos(turn), math.sin(turn)])
 
     @cached_property
     def across(self) -> Floats:
@@ -98,12 +91,8 @@ class LongestGame:
 
     Examples
     --------
-    >>> rules = PlaneRules.at(30, margin=0.2, radius=1)
-    >>> player, v = LongestGame(rules), np.zeros(2)
-    >>> n = 0
-    >>> while (z := player.next(v)) is not None:
-    ...     v, n = v + z, n + 1
-    >>> n, rules.bound
+    >>> rules = PlaneRules(30, margin=0.2, radius=1)
+    >>> LongestGame(rules).count(), rules.bound
     (13, 25.0)
     """
 

@@ -169,7 +169,7 @@ class PlaneGame:
 
     def __init__(self, setup: Setup, moves: Iterable[Move] = ()) -> None:
         self.setup = setup
-        self._rules = PlaneRules.at(setup.angle, setup.margin, setup.radius)
+        self._rules = PlaneRules(setup.angle, setup.margin, setup.radius)
         self.rules = None if setup.mode == "free" else self._rules
         kernels: dict[str, Kernel] = {
             "linear": LinearKernel(),
