@@ -60,11 +60,9 @@ class Idx(Format):
     options = ("part",)
 
     def is_folder(self, folder: Path, options: ReadOptions) -> bool:
-        """Tell whether the images of the part are there."""
         return _IMAGES[options.part] in _files_in(folder)
 
     def read(self, source: Source, options: ReadOptions, batch_bytes: int | None) -> Iterator[Part]:
-        """Yield all examples."""
         labels = None if options.label is None else os.path.expanduser(str(options.label))
         if source.is_folder and source.path is not None:
             source = Source(str(_files_in(source.path)[_IMAGES[options.part]]), options.max_bytes)
@@ -95,7 +93,6 @@ class ImageSets(Format):
     known = KNOWN_SETS
 
     def read(self, source: Source, options: ReadOptions, batch_bytes: int | None) -> Iterator[Part]:
-        """Yield the part that is asked for, as if it had been read from its IDX files."""
         images = load_image_set(source.location)
         X, y = (images.X_test, images.y_test) if options.part == "test" else (images.X, images.y)
         yield Part(X.reshape(-1, *images.shape), y, about={"format": "idx"})
