@@ -23,12 +23,9 @@ _scratch = threading.local()
 
 EVENTS_AT_ONCE = 256
 """Events whose kernel values are held at a time, so that they stay in the processor's cache."""
-WORTH_A_THREAD = 40_000
-"""Kernel values from which a second thread pays."""
-ROWS_AT_ONCE = 512
-"""Rows whose kernel values with all supports are in memory at once."""
-SPARSE_BELOW = 0.3
-"""Share of weights that are not 0 below which they are kept as a CSR matrix."""
+WORTH_A_THREAD = 40_000  # kernel values from which a second thread pays
+ROWS_AT_ONCE = 512  # rows whose kernel values with all supports are in memory at once
+SPARSE_BELOW = 0.3  # share of weights that are not 0 below which they are kept as a CSR matrix
 
 
 def scratch(name: str, rows: int, width: int, dtype: DTypeLike) -> Array:
@@ -192,10 +189,8 @@ class Events:
     """
 
     def __init__(self) -> None:
-        self.slot = Growing(np.int64)
-        """The support of each event, numbered in order of first events."""
-        self.starts = Growing(np.int64)
-        """The position of the first mistake of each event, and the end."""
+        self.slot = Growing(np.int64)  # the support of each event, numbered in order of first events
+        self.starts = Growing(np.int64)  # the position of the first mistake of each event, and the end
         self.starts.extend([0])
         self.vector, self.sign = Growing(np.int32), Growing(np.int8)
         self._coefficient: Growing | None = None  # sign times weight, once there are weights

@@ -29,8 +29,7 @@ from votron.rules.scan import row_draws
 
 __all__ = ["explain", "suspects"]
 
-VALUES_AT_ONCE = 1 << 22
-"""Kernel values that are in memory at once."""
+VALUES_AT_ONCE = 1 << 22  # kernel values that are in memory at once
 
 
 def explain(
