@@ -13,8 +13,7 @@ largest ‖x‖ of an essential support vector: the sphere is centred at the ori
 the usual SVM, r is the diameter 2R of the smallest sphere, wherever its centre, around the support vectors, the
 examples nearest to the hyperplane.
 
-The notes of `EssentialSupport` have examples in which a smaller r would be wrong. With one sample's numbers the bound
-is an estimate, and no guarantee.
+With one sample's numbers the bound is an estimate.
 
 References
 ----------
@@ -52,46 +51,6 @@ OFFSET = 10.0
 """Length of the constant feature for a free number; the result does not depend on it."""
 SETTLED = 1e-9
 """Step of the free number after which it has converged."""
-
-
-class Sphere(NamedTuple):
-    """The smallest sphere around points: its radius, and the weights of the points that sum up to its centre."""
-
-    radius: float
-    weights: Floats
-
-
-def smallest_sphere(K: ArrayLike) -> Sphere:
-    """Find the smallest sphere around at most 2,000 points from their Gram matrix.
-
-    Notes
-    -----
-    The centre is c = Σ λ_i x_i with the λ ≥ 0, Σ λ = 1, for which Σ λ_i K_ii − λᵀKλ is largest. That value is R², and
-    less for any other λ.
-
-    Examples
-    --------
-    >>> X = np.array([[0.0, 0.0], [4.0, 0.0], [1.0, 1.0]])
-    >>> found = smallest_sphere(X @ X.T)
-    >>> round(found.radius, 9), found.weights.round(9).tolist()  # around (2, 0)
-    (2.0, [0.5, 0.5, 0.0])
-    """
-    matrix = _checked_gram("smallest_sphere", K)
-    X, scale = _features(matrix, centred=True)
-    # R² = u + ‖c‖² with u ≥ ‖x‖² - 2 x·c; u is free, as a threshold is: z = (c, OFFSET + (u - u₀)/(2 OFFSET))
-    lengths2, u = np.square(X).sum(axis=1), 0.0
-    G = 2 * np.column_stack([X, np.full(len(X), OFFSET)])
-    while True:
-        found = _shortest(G, lengths2 - u + 2 * OFFSET**2)
-        assert found is not None  # for u large enough, any centre will do
-        multipliers, z = found
-        step = 2 * OFFSET * (float(z[-1]) - OFFSET)
-        u += step
-        if abs(step) <= 1e-12:
-            break
-    weights = multipliers / multipliers.sum()
-    centre = weights @ X
-    return Sphere(math.sqrt(scale * float(np.square(X - centre).sum(axis=1).max())), weights)
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,7 +128,7 @@ def essential_support_vectors(K: ArrayLike, y: ArrayLike, *, threshold: bool = T
     essential = np.flatnonzero((plane.alpha > 0) & (problem.left_out_scores(plane) < 1 - TOLERANCE))
     gram = np.asarray(K, dtype=np.float64)
     if threshold:
-        extent = 2 * smallest_sphere(gram[np.ix_(on_margin, on_margin)]).radius
+        extent = 2 * sphere_radius(gram[np.ix_(on_margin, on_margin)])
     else:
         extent = math.sqrt(float(np.diagonal(gram)[essential].max(initial=0.0)))
     return EssentialSupport(
@@ -322,6 +281,27 @@ class _Problem:
     def margin(self, plane: _Plane) -> float:
         """Return γ in the units of the data."""
         return math.sqrt(self.scale) / float(np.linalg.norm(plane.w))
+
+
+def sphere_radius(K: Floats) -> float:
+    """Return the radius R of the smallest sphere around points with this Gram matrix.
+
+    Its centre is c = Σ λ_i x_i with the λ ≥ 0, Σ λ = 1, for which Σ λ_i K_ii − λᵀKλ is largest, and that value is R².
+    """
+    X, scale = _features(K, centred=True)
+    # R² = u + ‖c‖² with u ≥ ‖x‖² - 2 x·c; u is free, as a threshold is: z = (c, OFFSET + (u - u₀)/(2 OFFSET))
+    lengths2, u = np.square(X).sum(axis=1), 0.0
+    G = 2 * np.column_stack([X, np.full(len(X), OFFSET)])
+    while True:
+        found = _shortest(G, lengths2 - u + 2 * OFFSET**2)
+        assert found is not None  # for u large enough, any centre will do
+        weights, z = found
+        step = 2 * OFFSET * (float(z[-1]) - OFFSET)
+        u += step
+        if abs(step) <= 1e-12:
+            break
+    centre = weights / weights.sum() @ X
+    return math.sqrt(scale * float(np.square(X - centre).sum(axis=1).max()))
 
 
 def _shortest(G: Floats, h: Floats) -> tuple[Floats, Floats] | None:
