@@ -122,16 +122,11 @@ def test_refusals(days, tmp_path):
         read_examples(days, label="a")  # which is JSON by its first bytes
 
 
-def test_names_and_suffixes_are_taken_once():
+def test_names_are_taken_once():
     class Other(Format):
         name = "bits"
 
-    class Another(Format):
-        name, suffixes = "another", (".csv",)
-
     with pytest.raises(VotronError, match="There is a format of the name 'bits' already"):
         register_format(Other)
-    with pytest.raises(VotronError, match=r"There is a format of the suffix '.csv' already: 'csv'"):
-        register_format(Another)
     with pytest.raises(VotronError, match="must be a class derived from Format"):
         register_format(int)

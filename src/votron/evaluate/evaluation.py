@@ -176,8 +176,6 @@ class Evaluation:
     >>> labels = found.add(X[1::2], y[1::2])
     >>> found.counts.n, len(labels)
     (75, 75)
-    >>> print(found.to_text()[:5])
-    error
     """
 
     def __init__(self, model: Estimator, *, all_rules: bool = False, threshold: float | None = None) -> None:
@@ -243,7 +241,7 @@ class Evaluation:
     def ranking(self) -> tuple[Array, Floats] | None:
         """Return of two classes whether rows are of the second, and their scores for it; None where there are none."""
         scores, known = self._ranks(), self._known()[:, -1]
-        if scores is None or len(self.classes) != 2 or not 0 < known.sum() < len(known):
+        if scores is None or self.auc is None or len(self.classes) != 2:
             return None
         return known, scores[:, -1]
 
@@ -348,9 +346,7 @@ class Evaluation:
             return ""
         rows = [["true", "predicted as", "rows"]]
         rows += [[str(true), str(given), f"{n:,}"] for true, given, n in most[:_MOST_CONFUSIONS]]
-        left = len(most) - _MOST_CONFUSIONS
-        more = f"\n... and {counted(left, 'other pair')} of labels" if left > 0 else ""
-        return f"The largest confusions\n{as_text(rows, left=(0, 1))}{more}"
+        return f"The largest confusions\n{as_text(rows, left=(0, 1))}"
 
     def to_dict(self, confidence: float = 0.95) -> Params:
         """Return everything as values that JSON can hold."""
