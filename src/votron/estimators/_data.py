@@ -213,7 +213,7 @@ def encode_labels(y: Labels, classes: Labels = None) -> tuple[Array, Index]:
             found, codes = np.unique(y, return_inverse=True)
         else:
             found = _read_classes(classes)
-            unknown, codes = np.setdiff1d(y, found), np.searchsorted(found, y)
+            unknown, codes = np.setdiff1d(y, found), np.asarray(np.searchsorted(found, y))
     except TypeError:  # they cannot be sorted
         raise VotronError("The labels must be all numbers or all text, and none may be missing.") from None
     if classes is not None and len(unknown):

@@ -70,7 +70,6 @@ class Setting:
 
 
 def _comparable(params: Params) -> Hashable:
-    """Return parameters as a set; what is not a number or a name, such as a function, equals itself only."""
     return frozenset((name, value if isinstance(value, str | Real) else id(value)) for name, value in params.items())
 
 
@@ -242,7 +241,6 @@ def ranked(trials: Iterable[Trial], rules: Sequence[str]) -> list[Point]:
 
 
 def best_of_each(points: Sequence[Point]) -> list[Point]:
-    """Return the first point of each trial."""
     first: dict[Trial, Point] = {}
     for point in points:
         first.setdefault(point.trial, point)
@@ -273,8 +271,7 @@ def scorer_for(scoring: str | Callable[..., float] | None) -> Callable[..., floa
     asked = getattr(scorer, "_response_method", "predict")
     if not any(hasattr(_Scored, name) for name in ([asked] if isinstance(asked, str) else asked)):
         raise VotronError(
-            "The 'scoring' parameter of VotedPerceptronClassifierCV must be a scorer of labels or scores, since a "
-            f"search has no probabilities. Got {scoring!r} instead.",
+            f"A search has no probabilities, so it takes scorers of labels or scores. Got {scoring!r} instead.",
             parameter="scoring",
         )
     if "sample_weight" in inspect.signature(getattr(scorer, "_score_func", scorer)).parameters:
@@ -300,7 +297,7 @@ class Search:
     stopped: str = ""
 
     def run(self) -> list[Point]:
-        """Search, and return the best moment and rule of each trial, the best first."""
+        """Return the best moment and rule of each trial, the best first."""
         self._started = time.monotonic()
         scoring, folder, self._same = self.model.scoring, self.model.resume, list[object]()
         # scikit-learn's accuracy checks labels each time

@@ -94,7 +94,7 @@ class VotronClassifier(ClassifierMixin, BaseEstimator):
         self
             The fitted model.
         """
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} only predicts.")
 
     def decision_function(self, X: RowsLike) -> Scores:
         """Return the scores of rows.

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import ClassVar, Self
+from typing import ClassVar
 
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from votron._util.types import Estimator, Floats, Labels, Rows, RowsLike
-from votron.errors import VotronError
+from votron._util.types import Estimator, Floats, Rows
 from votron.estimators._probabilities import ProbabilisticClassifier
 from votron.kernels.base import is_precomputed
 from votron.rules.forms import Expansion, Form, Linear
@@ -66,13 +65,6 @@ class CompactClassifier(ProbabilisticClassifier):
 
     def __init__(self, n_jobs: int | None = None) -> None:
         self.n_jobs = n_jobs
-
-    def fit(self, X: RowsLike, y: Labels) -> Self:  # type: ignore[override]
-        """Refuse: what training needs is gone."""
-        raise VotronError(
-            f"{type(self).__name__} only predicts: train a classifier, such as VotedPerceptronClassifier, and call "
-            "its method compact()."
-        )
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_predictor")

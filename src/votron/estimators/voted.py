@@ -296,7 +296,6 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
         return self
 
     def _suited_kernel(self, rows: Rows | SpreadRows, *, first: bool = True) -> Kernel:
-        """Return the kernel of these rows, with the arithmetic that suits them; a further batch may not change it."""
         kernel = training.kernel_on(self, rows)
         if not first and kernel != self.kernel_:  # its vectors are in another feature space
             raise VotronError(
@@ -321,7 +320,6 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
         return float(np.max(margins_of(self)))
 
     def _resumed(self, rows: Rows | SpreadRows) -> DualTrainer:
-        """Return a trainer that stands where the record ends, if there is one."""
         if hasattr(self, "record_"):
             return DualTrainer.resume(self.kernel_, margins_of(self), self.record_, self.support_vectors_)
         trainer = DualTrainer(self.kernel_, self._n_vectors, margins_of(self))
@@ -368,7 +366,7 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
         n_steps: int,
         seed: int,
     ) -> tuple[TrainingRun, MistakeRecord, str | None]:
-        """Run the engine; return what happened, the record until held-out rows were predicted best, and the rule."""
+        """Return the run, the record until held-out rows were predicted best, and the rule."""
         n, looks_for_itself = len(order), self.rule != "auto" and RULES[self.rule].needs_held_out
         unseen = HeldOutRows(
             self.kernel_,
@@ -404,7 +402,6 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
         return [(name, bool(self.normalize_vectors)) for name in (self.AUTO_RULES if rule == "auto" else (rule,))]
 
     def _choose(self, rows: Rows, codes: Index, weights: Floats | None = None) -> None:
-        """Choose by held-out rows the rule that "auto" stands for, or the vectors of "holdout"."""
         if self.rule == "auto":
             chosen = self._best_by(rows, codes, [self.record_.n_steps], "auto", weights)[1]
             self.history_ = replace(self.history_, chosen_rule=chosen)
@@ -415,7 +412,6 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
     def _best_by(
         self, rows: Rows, codes: Index, times: list[int], rule: str, weights: Floats | None = None
     ) -> tuple[int, str]:
-        """Return of some moments and rules the best by held-out rows, from one scan over the record."""
         choices, right = self._choices(rule), []
         for stage in self._vectors.staged(rows, times, choices, n_threads=self._n_threads):
             right.append([n_right(stage.scores[choice], codes, weights) for choice in choices])
@@ -599,7 +595,7 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
 
         Parameters
         ----------
-        X : array, CSR matrix or data frame of shape (n_samples, n_features)
+        X : array, CSR matrix or data frame
             Rows to score.
         at : sequence of float, optional
             Moments in epochs, such as [0.1, 1, 2], visited in rising order; by default the end of each epoch run.
@@ -608,10 +604,8 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
 
         Yields
         ------
-        epochs : float
-            The moment.
-        scores : dict
-            For each entry of ``rules`` its scores, as `decision_function` returns them.
+        epochs, scores : float and dict
+            The moment, and for each entry of ``rules`` its scores, as `decision_function` returns them.
 
         Examples
         --------
@@ -619,10 +613,8 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
         >>> from votron import VotedPerceptronClassifier
         >>> X, y = load_iris(return_X_y=True)
         >>> model = VotedPerceptronClassifier(random_state=0).fit(X, y)
-        >>> for epoch, scores in model.staged_decision_function(X, at=[0.1, 10], rules=["vote", ("last", True)]):
-        ...     print(epoch, {rule: s.shape for rule, s in scores.items()})
-        0.1 {'vote': (150, 3), ('last', True): (150, 3)}
-        10 {'vote': (150, 3), ('last', True): (150, 3)}
+        >>> [(epoch, scores["last"].shape) for epoch, scores in model.staged_decision_function(X, [0.1, 10], ["last"])]
+        [(0.1, (150, 3)), (10, (150, 3))]
         """
         check_is_fitted(self)
         if is_collection(X):
@@ -659,12 +651,10 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
 
 
 def needs_held_out(rule: str) -> bool:
-    """Tell whether a rule, or the choice of one, is by rows that training has not seen."""
     return rule == "auto" or RULES[rule].needs_held_out
 
 
 def _key(rule: str, normalized: bool) -> str:
-    """Return the name of a rule, and whether normalising vectors makes another of it."""
     return rule + _UNIT if normalized and RULES[rule].needs_lengths else rule
 
 
