@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from votron.estimators.base import VotronClassifier
 
 M = TypeVar("M", bound=Callable[..., Any])
-"""A method."""
 _OF_ONE_RUN = ("cluster_account_", "validation_moments_", "validation_scores_")
 """Attributes that further training does not keep."""
 
@@ -118,17 +117,9 @@ def is_collection(X: RowsLike) -> bool:
 
 
 def validated(
-    estimator: BaseEstimator,
-    X: RowsLike,
-    y: Labels = "no_validation",
-    *,
-    kernel: object,
-    reset: bool,
+    estimator: BaseEstimator, X: RowsLike, y: Labels = "no_validation", *, kernel: object, reset: bool
 ) -> tuple[Rows, Labels]:
-    """Return data, and labels if any, as the engine takes them: no half floats, CSR in canonical form.
-
-    A kernel that is made already also says whether the data are for it.
-    """
+    """Return data, and labels if any, as the engine takes them, or refuse what is not for the kernel."""
     if is_collection(X):
         raise VotronError(
             f"{type(estimator).__name__} takes no Dask collections here: VotedPerceptronClassifier and "
@@ -256,8 +247,7 @@ def weighed(
 ) -> tuple[Index | None, Floats | None]:
     """Return the numbers of the rows with a weight above 0 (None: all), and their weights (None: all the same).
 
-    ``scaled`` divides weights by their mean, ``least`` rows must be left. The ``classes`` are those that there are, if
-    the labels may lack some.
+    ``scaled`` divides weights by their mean; ``least`` rows must be left; labels may lack some of the ``classes``.
     """
     owner, class_weight = type(model).__name__, getattr(model, "class_weight", None)
     weights = np.ones(len(y)) if sample_weight is None else _given(sample_weight, len(y), owner)
@@ -301,7 +291,7 @@ def _of_classes(model: Estimator, classes: Classes, places: Index) -> Floats:
 
 
 def margins_of(model: Estimator) -> float | Floats:
-    """Return τ of a model that knows its classes, or where it differs by class, for the rows of each code."""
+    """Return τ, or where it differs by class, that of the rows of each code."""
     if not isinstance(model.margin, dict):
         return float(model.margin)
     found = _by_class(model, "margin", model.classes_.tolist(), missing=0.0)

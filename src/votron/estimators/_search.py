@@ -5,9 +5,8 @@ once a fold, and one scan over its record scores every rule at every moment. Set
 training rows first, and the best third of them on three times as many, until all rows are used (successive halving;
 Jamieson & Talwalkar, 2016). Where the best value of a list is its least or its largest, the next value is tried too.
 
-The highest of hundreds of scores owes its place to luck as much as to merit. A number has neighbours, though, which are
-about as good and whose luck is another. So settings are compared by *steady* scores: each score is averaged with those
-of its neighbours in epochs, gamma, margin and degree, one parameter after another.
+The highest of hundreds of scores owes its place partly to luck. So settings are compared by *steady* scores: each is
+averaged with those of its neighbours in epochs, gamma, margin and degree, one parameter after another.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
@@ -80,10 +80,9 @@ class CompactClassifier(ProbabilisticClassifier):
     @property
     def dual_coef_(self) -> Floats:
         """Coefficients of the support vectors, if the form is "expansion"."""
-        form = self.__dict__.get("_predictor")
-        if not isinstance(form, Expansion):
-            raise AttributeError(f"This {type(self).__name__} has no 'dual_coef_': its form is no expansion.")
-        return form.dual_coef if form.divisor is None else form.dual_coef / form.divisor[:, None]
+        form: Any = self._predictor
+        found: Floats = form.dual_coef if form.divisor is None else form.dual_coef / form.divisor[:, None]
+        return found
 
     def _scores(self, rows: Rows) -> Floats:
         self._validate_params()
@@ -111,7 +110,7 @@ def compacted(model: Estimator) -> CompactClassifier:
     made.classes_, made.dropped_ = model.classes_, dropped
     made.made_from_ = getattr(model, "made_from_", type(model).__name__)
     made.rule_ = rule_of(model)
-    made._ties_to_first = getattr(model, "_ties_to_first", False)
+    made._ties_to_first = model._ties_to_first
     if isinstance(model, ProbabilisticClassifier) and hasattr(model, "predict_proba"):
         made._slopes = {made.form_: model._slope()}
     for name in ("n_features_in_", "feature_names_in_"):

@@ -76,12 +76,7 @@ class ClassifierPipeline(Pipeline):
 
     @_if_classifier_has("with_rule")
     def with_rule(
-        self,
-        rule: str,
-        normalize_vectors: bool = False,
-        *,
-        X_val: RowsLike | None = None,
-        y_val: Labels | None = None,
+        self, rule: str, normalize_vectors: bool = False, *, X_val: RowsLike | None = None, y_val: Labels | None = None
     ) -> Self:
         """Return a pipeline that predicts by another rule, as `VotedPerceptronClassifier.with_rule` does."""
         rows = None if X_val is None else self[:-1].transform(X_val)
