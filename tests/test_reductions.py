@@ -181,25 +181,6 @@ def test_frames_with_columns_of_several_types(kind):
     assert frozen(X) == before
 
 
-# -- numbers of any size ----------------------------------------------------------------------------------------------
-
-sizes = st.floats(-1, 1, allow_subnormal=False).map(lambda x: round(x, 6))
-
-
-@thorough(100)
-@given(hnp.arrays(np.float64, st.tuples(st.integers(1, 5), st.integers(1, 5)), elements=sizes), st.integers(-900, 1000))
-def test_lengths_beyond_float64_do_no_harm(X, power):
-    """Rows times 2^power have the directions of the rows; so have CSR rows and mappings."""
-    expected = normalize_examples(X)
-    scaled = np.ldexp(X, power)
-    assert np.array_equal(normalize_examples(scaled), expected)
-    assert np.allclose(normalize_examples(sp.csr_matrix(scaled)).toarray(), expected, rtol=1e-15)
-    lengths = np.array([float(sum(Fraction(v) ** 2 for v in row.tolist())) for row in expected])
-    assert np.allclose(lengths, X.any(axis=1), rtol=1e-15, atol=0)
-    named = dict(enumerate(scaled[0].tolist()))
-    assert list(normalize_examples(named).values()) == expected[0].tolist()
-
-
 # -- bad input --------------------------------------------------------------------------------------------------------
 
 

@@ -25,8 +25,7 @@ EMPTY = "#f2f3f5"
 """The background of cells without rows."""
 COLOURS = ("#1f4e9c", "#3f9a6a", "#dd8330", "#a3a3a3", "#7a4ea3", "#b03a5b", "#0b6e99", "#8a6d1d")
 """Colours of several lines, in order."""
-IMAGE_SHAPES = {784: (28, 28), 64: (8, 8)}
-"""Rows without names of so many features are taken for images."""
+IMAGE_SHAPES = {784: (28, 28), 64: (8, 8)}  # rows without names of so many features are taken for images
 
 STYLE = {
     "font.family": "DejaVu Sans",

@@ -44,9 +44,6 @@ class RuleBrokenError(VotronError):
         self.rule = rule
 
 
-# -- requests ---------------------------------------------------------------------------------------------------------
-
-
 class Sent(BaseModel):
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
@@ -91,9 +88,6 @@ class NewGame(Sent):
 
     setup: Setup = Setup()
     moves: Annotated[list[Move], Field(max_length=MOST_EXAMPLES)] = []
-
-
-# -- answers ----------------------------------------------------------------------------------------------------------
 
 
 class RoundPlayed(BaseModel):
@@ -168,9 +162,6 @@ class Field2D(BaseModel):
     size: int
     extent: float
     values: list[int]
-
-
-# -- the game ---------------------------------------------------------------------------------------------------------
 
 
 class PlaneGame:
