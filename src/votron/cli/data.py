@@ -173,9 +173,9 @@ def suspects(saved: SavedModel, data: DataArgument, top: int, out: Output) -> No
     These rows were mistaken again and again, by much, and late. DATA is what the model was trained on; rows are
     numbered as in the file, from 1. Models trained with --margin 2 and three epochs or more find most.
     """
-    from votron.explanations import suspects as suspects_of
-
-    found = suspects_of(saved.model, top)
+    if not hasattr(saved.estimator, "suspects"):
+        raise VotronError(f"{saved.path!r} has no record of mistakes: train with --estimator voted.")
+    found = saved.estimator.suspects(top)
     rows, _ = saved.training_data(data)
     if len(found) and int(found.row.max()) >= len(rows.y):
         raise VotronError(

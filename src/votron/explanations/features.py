@@ -32,7 +32,6 @@ __all__ = ["strongest_features"]
 MOST_COLUMNS = 200  # columns beyond which there are no effects: of texts and images each is next to nothing
 _SHOWN = 4  # columns of a training row that are shown
 _MOST_ROWS = 64
-_CELLS_AT_ONCE = 1 << 22
 
 
 def dense_row(row: Rows) -> Floats:
@@ -230,9 +229,6 @@ class ColumnEffects:
         self.columns = places if known and 1 < len(places) <= MOST_COLUMNS else {}
         spread = np.unique(np.linspace(0, others.shape[0] - 1, _MOST_ROWS).round().astype(np.int64))
         self._others: Rows = others[spread] if self.columns else others[:0]
-        if not sp.issparse(self._others):
-            fits = max(1, _CELLS_AT_ONCE // max(1, others.shape[1]))
-            self._others = self._others[:: -(-len(self._others) // fits) or 1]
 
     def of(self, row: Rows, mix: Floats, i: int) -> tuple[Effect, ...]:
         """Return the effects on the score of row ``i``, the largest first; none where columns are unknown."""
@@ -274,20 +270,10 @@ class ColumnEffects:
 def strongest_features(
     model: Estimator, top: int = 10, *, first: int = 0
 ) -> dict[Label, list[tuple[str, float]]] | None:
-    """Return the features with the largest weights of each class, if a fitted model is linear.
+    """Return the features with the largest weights of each class, and the weights, the largest first.
 
-    Parameters
-    ----------
-    model : classifier of Votron, or Pipeline that ends in one
-        The fitted model.
-    top, first : int
-        How many for each class; and the number of the first feature, where they have no names.
-
-    Returns
-    -------
-    dict or None
-        For each class the names of features and their weights, the largest first; of two classes the first has the
-        negative ones. None for a model without weights: with a kernel that is not linear, or by voting.
+    None for a model without weights: with a kernel that is not linear, or by voting. Of two classes the first has the
+    negative weights. ``first`` is the number of the first feature, where they have no names.
 
     Examples
     --------

@@ -131,10 +131,7 @@ def _header(file: BinaryIO, name: str) -> bytes:
     length = int.from_bytes(first[:8], "little")
     if not (2 <= length <= _MOST_HEADER and first[8:] == b"{"):
         raise ModelFileError(f"{name} is not a model file of Votron.")
-    header = b"{" + _exactly(file, length - 1).tobytes()
-    if len(header) < length:
-        raise ModelFileError(f"The model file {name} is cut off within its header. Copy it again.")
-    return header
+    return b"{" + _exactly(file, length - 1).tobytes()
 
 
 def _exactly(file: BinaryIO, n: int) -> NDArray[np.uint8]:
