@@ -151,7 +151,7 @@ def test_a_package_that_brings_it(days):
     code = (
         f"import sys; sys.path.insert(0, {str(folder)!r})\n"
         "from votron.cli import main\n"
-        "assert main(['data', 'list']) == 0 and 'brought' not in sys.modules\n"
+        "assert main(['data']) == 0 and 'brought' not in sys.modules\n"
         "assert main(['data', 'convert', 'days.rows', 'days.objects', '--label', 'Play']) == 0\n"
         "assert main(['data', 'convert', 'days.rows', 'x', '--to', 'jsonlines', '--label', 'Play']) == 0\n"
         "assert main(['data', 'describe', '-', '--format', 'jsonlines']) == 0\n"
