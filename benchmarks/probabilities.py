@@ -31,7 +31,8 @@ from votron import AveragedPerceptronClassifier, VotedPerceptronClassifier
 from votron._util.plotting import STYLE, plain, pyplot, save, title
 from votron.estimators import averaged
 from votron.estimators._data import TrainingData
-from votron.estimators._probabilities import columns_of, second_half, slope_of
+from votron.estimators._probabilities import columns_of, slope_of
+from votron.estimators._training import second_half
 from votron.plots.predictions import reliability_points
 
 ROWS = 5_000

@@ -134,16 +134,6 @@ def test_as_many_bytes_as_fit_32_bits(way):
     np.testing.assert_array_equal(products_of(WAYS[way](d), X, X), X.astype(np.int64) @ X.T.astype(np.int64))
 
 
-@pytest.mark.parametrize("d", [1, 2])
-@pytest.mark.parametrize("form", ["dense", "csr"])
-def test_the_largest_sixteen_bit_values(d, form):
-    signs = np.array([[s, t][:d] for s in (-1, 1) for t in (-1, 1)])
-    X = FORMS[form](32767 * signs)
-    products = choose_products(describe(X))
-    assert products.dtype is np.int32
-    np.testing.assert_array_equal(products_of(products, X, X), 32767**2 * (signs @ signs.T))
-
-
 @pytest.mark.parametrize("d", [1, 2, 3, 8, 17])
 def test_bytes_and_truth_values(d):
     rng = np.random.default_rng(d)
@@ -322,23 +312,6 @@ SPARSE_HALVES = np.where(np.arange(24).reshape(4, 6) % 6 == 0, 0.5, 0.0)
 )
 def test_the_arithmetic_chosen(X, needs_distance, expected):
     assert repr(choose_products(describe(X), needs_distance=needs_distance)) == expected
-
-
-@pytest.mark.parametrize(
-    ("X", "integer", "low", "high", "density"),
-    [
-        (np.array([[0.0, 3.0], [255.0, 0.0]]), True, 0, 255, 0.5),
-        (np.array([[0.5, 3.0]]), False, 0.5, 3, 1.0),
-        (np.array([[True, False]]), True, 0, 1, 0.5),
-        (sp.csr_matrix([[5.0, 0.0, 0.0, 7.0]]), True, 0, 7, 0.5),
-        (sp.csr_matrix([[-5.0, 0.0]]), True, -5, 0, 0.5),
-        (sp.csr_matrix((2, 3)), True, 0, 0, 0.0),
-    ],
-)
-def test_traits(X, integer, low, high, density):
-    traits = describe(X)
-    assert (traits.integer, traits.low, traits.high, traits.density) == (integer, low, high, density)
-    assert (traits.sparse, traits.dtype, traits.n_features) == (sp.issparse(X), X.dtype, X.shape[1])
 
 
 def test_traits_together():

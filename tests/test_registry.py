@@ -1,5 +1,7 @@
 """Registries: what is admitted, what entry points bring, and what is not looked for."""
 
+import subprocess
+import sys
 from dataclasses import dataclass
 
 import numpy as np
@@ -107,3 +109,75 @@ def test_two_bounds_of_one_name():
         register_bound(bound("mine", another))
     with pytest.raises(VotronError, match="it is one of Votron's"):
         register_bound(bound(STATEMENTS[-1].name, one))
+
+
+BROUGHT = """
+from dataclasses import dataclass
+
+import numpy as np
+from votron.data.formats import Format, Part
+from votron.kernels import Kernel
+from votron.rules import MomentRule
+from votron.theory.evidence import LAST
+from votron.theory.statements import GUARANTEE, Statement
+
+
+@dataclass(frozen=True)
+class Shifted(Kernel):
+    gamma: float = 1.0
+    name = "shifted"
+
+    def formula(self, xz, xx, zz):
+        return self.gamma * xz + 1.0
+
+
+class Start(MomentRule):
+    name = "start"
+
+    def times(self, vectors, until):
+        return np.full(vectors.record.n_vectors, min(10, until))
+
+
+class Bits(Format):
+    name, suffixes = "bits", (".bits",)
+
+    def read(self, source, options, batch_bytes):
+        rows = np.array([list(map(int, line)) for line in source.read().decode().split()])
+        yield Part(rows[:, :-1], rows[:, -1])
+
+
+bound = Statement("always one", "1", GUARANTEE, "error", LAST, (), lambda evidence, c, delta: (1.0, "by nature"))
+"""
+ENTRY_POINTS = """
+[votron.kernels]
+shifted = brought:Shifted
+[votron.rules]
+start = brought:Start
+[votron.formats]
+bits = brought:Bits
+[votron.bounds]
+always one = brought:bound
+"""
+COMMANDS = """
+assert main("train a.bits --kernel shifted --rule start --epochs 1 -o m.votron --quiet".split()) == 0
+assert main(["certify", "m.votron", "a.bits", "--bound", "always one", "--json"]) == 0
+assert main("evaluate m.votron a.bits --rule nowhere".split()) == 1
+assert main("train a.bits --kernel nowhere -o m.votron".split()) == 2
+assert main("data describe a.bits --format nowhere".split()) != 0
+"""
+
+
+@pytest.mark.slow
+def test_an_installed_package_brings_names_to_the_command_line(tmp_path):
+    (tmp_path / "brought.py").write_text(BROUGHT)
+    (tmp_path / "brought-1.0.dist-info").mkdir()
+    (tmp_path / "brought-1.0.dist-info/METADATA").write_text("Metadata-Version: 2.1\nName: brought\nVersion: 1.0\n")
+    (tmp_path / "brought-1.0.dist-info/entry_points.txt").write_text(ENTRY_POINTS)
+    (tmp_path / "a.bits").write_text("101\n010\n111\n000\n" * 5)
+    code = f"import sys; sys.path.insert(0, {str(tmp_path)!r})\nfrom votron.cli import main\n{COMMANDS}"
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert "always one" in done.stdout
+    assert "--rule" in done.stderr
+    assert "--kernel" in done.stderr

@@ -23,12 +23,9 @@ _scratch = threading.local()
 
 EVENTS_AT_ONCE = 256
 """Events whose kernel values are held at a time, so that they stay in the processor's cache."""
-WORTH_A_THREAD = 40_000
-"""Kernel values from which a second thread pays."""
-ROWS_AT_ONCE = 512
-"""Rows whose kernel values with all supports are in memory at once."""
-SPARSE_BELOW = 0.3
-"""Share of weights that are not 0 below which they are kept as a CSR matrix."""
+WORTH_A_THREAD = 40_000  # kernel values from which a second thread pays
+ROWS_AT_ONCE = 512  # rows whose kernel values with all supports are in memory at once
+SPARSE_BELOW = 0.3  # share of weights that are not 0 below which they are kept as a CSR matrix
 
 
 def scratch(name: str, rows: int, width: int, dtype: DTypeLike) -> Array:
@@ -50,9 +47,9 @@ class DotCache:
 
     def __init__(self, n_blocks: int, width: int, dtype: DTypeLike, capacity: int, after: int = 1) -> None:
         self.after = after
-        self.data = _reserved(n_blocks, width, dtype, capacity)
+        self.data: Array = np.empty((n_blocks, capacity, width), dtype=dtype)  # memory is taken as it is filled
         self.held = np.zeros(n_blocks, dtype=np.int64)
-        self._slots = np.empty(self.data.shape[1], dtype=np.int64)
+        self._slots = np.empty(capacity, dtype=np.int64)
         self.n = 0
         self._place = np.full(1024, -1, dtype=np.int64)
         self._asked = np.zeros(1024, dtype=np.int64)
@@ -99,16 +96,6 @@ def _occurrence(values: Index) -> Index:
     out = np.empty(len(values), dtype=np.int64)
     out[order] = rank
     return out
-
-
-def _reserved(n_blocks: int, width: int, dtype: DTypeLike, capacity: int) -> Array:
-    """Reserve address space; memory is taken only as it is filled. Less is reserved where the system refuses."""
-    while capacity > 0:
-        try:
-            return np.empty((n_blocks, capacity, width), dtype=dtype)
-        except MemoryError:
-            capacity //= 2
-    return np.empty((n_blocks, 0, width), dtype=dtype)
 
 
 class KernelBlock:
@@ -192,10 +179,8 @@ class Events:
     """
 
     def __init__(self) -> None:
-        self.slot = Growing(np.int64)
-        """The support of each event, numbered in order of first events."""
-        self.starts = Growing(np.int64)
-        """The position of the first mistake of each event, and the end."""
+        self.slot = Growing(np.int64)  # the support of each event, numbered in order of first events
+        self.starts = Growing(np.int64)  # the position of the first mistake of each event, and the end
         self.starts.extend([0])
         self.vector, self.sign = Growing(np.int32), Growing(np.int8)
         self._coefficient: Growing | None = None  # sign times weight, once there are weights

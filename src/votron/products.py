@@ -36,16 +36,13 @@ from votron._util.resources import chunks, grown, rows_in_bytes
 from votron._util.types import Array, Floats, Index, Rows
 from votron.errors import VotronError
 
-DENSE_ENOUGH = 0.4
-"""Share of nonzero values from which it pays to treat rows as dense."""
+DENSE_ENOUGH = 0.4  # share of nonzero values from which it pays to treat rows as dense
 DENSE_ENOUGH_PAIRS = 0.45
 """The same for pairs of integers in narrow registers, where lists are as fast up to there."""
 WORTH_KEEPING = 1200
 """Bytes of panels that a product reads, from which keeping it costs no more than making it again."""
-MOST_ASKED = 5
-"""The most requests for a product before it is kept."""
-BLOCK_MULTIPLE = _loops.BLOCK_MULTIPLE
-"""Blocks are packed and multiplied in pieces of so many rows."""
+MOST_ASKED = 5  # the most requests for a product before it is kept
+BLOCK_MULTIPLE = _loops.BLOCK_MULTIPLE  # blocks are packed and multiplied in pieces of so many rows
 _MANY_GROUPS = 2048
 _LARGE_BLOCK = 16 << 20
 _HIGH_BITS = np.uint32(0x80808080).view(np.int32)
@@ -143,10 +140,8 @@ class Products(ABC):
     """One arithmetic: makes blocks and stores, and multiplies them."""
 
     dtype: type[Any]
-    keep_after: int = 1
-    """Requests for a product before it is kept; 0: never."""
-    block_size: int = 1024
-    """Rows in a block by default."""
+    keep_after: int = 1  # requests for a product before it is kept; 0: never
+    block_size: int = 1024  # rows in a block by default
 
     @property
     def form(self) -> str:

@@ -1,23 +1,10 @@
 """Reductions: transformations of examples that bring a problem into the setting of a theorem.
 
 The convergence theorem (Novikoff; Theorem 1.1 of Columbia's notes) speaks of targets sign(v·x) with ‖v‖ = 1, no
-threshold, and examples of length 1, and bounds the mistakes by 1/δ², δ = min |v·x|. Other linear problems get there by
-"simple geometric transformations" (section 1.2):
-
-==================  ==============================================  ================================================
-transformation      brings about                                    carries over
-==================  ==============================================  ================================================
-`add_bias`          threshold 0: x becomes (1, x), Cohen's          sign(w·x − θ) is the sign of (−θ, w)·(1, x)
-                    dimension 0
-normalize_examples  ‖x‖ = 1                                         the sign of v·x, since v·(x/‖x‖) = (v·x)/‖x‖; a
-                                                                    score of exactly 0 up to rounding
-==================  ==============================================  ================================================
-
-A threshold comes first: ``normalize_examples(add_bias(X))``. In the other order the length of x is lost, and with it
-which side of the threshold x was on. Dividing the target by its length changes no sign either.
-
-Both take a vector, a matrix of rows (array, CSR matrix, pandas or polars frame) or a mapping of names to numbers,
-return the same kind, and leave the input as it is.
+threshold, and examples of length 1, and bounds the mistakes by 1/δ², δ = min |v·x|. `add_bias` makes a threshold a
+weight: sign(w·x − θ) is the sign of (−θ, w)·(1, x). `normalize_examples` keeps the sign of v·x, a score of exactly 0 up
+to rounding. The threshold comes first, since it is for rows of the length they have:
+``normalize_examples(add_bias(X))``. The input stays as it is.
 """
 
 from __future__ import annotations
@@ -27,11 +14,10 @@ from collections.abc import Mapping
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from sklearn.utils.extmath import row_norms
 
-from votron._util.frames import columns_of, dtype_of, floats_of, in_pandas, is_frame
-from votron._util.types import Floats, Frame, Rows, RowsLike
+from votron._util.frames import columns_of, floats_of, in_pandas, is_frame, kind_of
+from votron._util.types import Frame, Rows, RowsLike
 from votron.errors import VotronError
 
 __all__ = ["add_bias", "normalize_examples"]
@@ -54,7 +40,7 @@ def add_bias(X: RowsLike, value: float = 1.0) -> RowsLike:
     Returns
     -------
     array, CSR matrix, data frame or dict
-        The same kind; integers stay integers if the value is whole. In frames and mappings the feature is named "bias".
+        The same kind, with integers if X and the value are. In frames and mappings the feature is named "bias".
 
     Examples
     --------
@@ -65,17 +51,6 @@ def add_bias(X: RowsLike, value: float = 1.0) -> RowsLike:
            [1, 5, 6]])
     >>> add_bias({"temperature": 87.0})
     {'bias': 1.0, 'temperature': 87.0}
-
-    As a step before a classifier whose hyperplanes all go through the origin:
-
-    >>> from sklearn.pipeline import make_pipeline
-    >>> from sklearn.preprocessing import FunctionTransformer
-    >>> from votron import VotedPerceptronClassifier
-    >>> linear = VotedPerceptronClassifier(kernel="linear", rule="last", epochs=None, random_state=0)
-    >>> model = make_pipeline(FunctionTransformer(add_bias), linear)
-    >>> X, y = np.array([[1.0], [2.0], [3.0], [4.0]]), [0, 0, 1, 1]
-    >>> model.fit(X, y).score(X, y)
-    1.0
     """
     if not (np.ndim(value) == 0 and np.asarray(value).dtype.kind in "biuf" and np.isfinite(value) and value):
         raise VotronError(
@@ -114,20 +89,16 @@ def normalize_examples(X: RowsLike) -> RowsLike:
     Returns
     -------
     array, CSR matrix, data frame or dict
-        The same kind, of float32 if X is an array of that type, else of float64. Very large values do not overflow.
+        The same kind, of float32 if X is an array of that type, else of float64.
 
     Examples
     --------
     >>> import numpy as np
     >>> from votron import add_bias, normalize_examples
-    >>> normalize_examples(np.array([[3, 4], [0, 0], [1e200, 0]]))
-    array([[0.6, 0.8],
-           [0. , 0. ],
-           [1. , 0. ]])
     >>> normalize_examples({"free": 3, "offer": 4})
     {'free': 0.6, 'offer': 0.8}
 
-    Into the setting of the convergence theorem, as a scikit-learn pipeline:
+    As steps of a pipeline:
 
     >>> from sklearn.pipeline import make_pipeline
     >>> from sklearn.preprocessing import FunctionTransformer
@@ -141,34 +112,21 @@ def normalize_examples(X: RowsLike) -> RowsLike:
         return _normalized_frame(X)
     X = _checked(X, "normalize_examples")
     dtype = X.dtype if X.dtype.kind == "f" else np.dtype(np.float64)
-    if sp.issparse(X):
-        scaled = X.astype(np.float64)
-        largest = abs(X).max(axis=1).toarray().reshape(-1) if X.nnz else np.zeros(X.shape[0])
-        counts = np.diff(X.indptr)
-        scaled.data = np.ldexp(scaled.data, np.repeat(_exponents(largest), counts))
-        scaled.data /= np.repeat(_divisors(scaled), counts)
-        return scaled.astype(dtype)
-    rows = np.atleast_2d(X).astype(np.float64)
-    scaled = np.ldexp(rows, _exponents(np.abs(rows).max(axis=1, initial=0.0))[:, None])
-    return (scaled / _divisors(scaled)[:, None]).astype(dtype).reshape(X.shape)
-
-
-def _exponents(largest: Floats) -> NDArray[np.int32]:
-    """Return exponents of 2 to multiply rows with, so that no square leaves float64."""
-    if not np.isfinite(largest).all():
-        raise VotronError("The examples of normalize_examples must be finite numbers: leave out or impute the others.")
-    return -np.frexp(largest)[1]
-
-
-def _divisors(rows: Rows) -> Floats:
+    rows: Rows = (X if sp.issparse(X) else np.atleast_2d(X)).astype(np.float64)
     lengths = row_norms(rows)
-    return np.where(lengths > 0, lengths, 1.0)
+    if not np.isfinite(lengths).all():
+        raise VotronError("The examples of normalize_examples must be finite numbers: leave out or impute the others.")
+    lengths[lengths == 0] = 1.0
+    if sp.issparse(rows):
+        rows.data /= np.repeat(lengths, np.diff(rows.indptr))
+        return rows.astype(dtype)
+    return (rows / lengths[:, None]).astype(dtype).reshape(X.shape)
 
 
 def _normalized_frame(frame: Frame) -> Frame:
     columns = columns_of(frame)
     for column, name in zip(columns, frame.columns, strict=True):
-        if dtype_of(column).kind not in "biuf":
+        if kind_of(column) not in ("number", "boolean", "nothing"):
             raise VotronError(
                 "The columns of normalize_examples must be numbers or truth values: one-hot encode the others. "
                 f"Got values of type {column.dtype} in column {name!r} instead."

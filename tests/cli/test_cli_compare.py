@@ -64,7 +64,6 @@ def test_options_of_other_commands(table, capsys):
     assert main([*common, "--sample-weight", "w", "--class-weight", "yes=2,no=1", "--score", "balanced_accuracy"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["weighted"]
-    assert found["candidates"][1]["remarks"] == ["No weights of classes, which it does not take."]
     assert main([*common, "--drop", "w", "--discrete", "b", "--n-jobs", "1", "--random-state", "3"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["n_threads"], found["random_state"]) == (1, 3)

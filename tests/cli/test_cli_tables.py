@@ -43,29 +43,6 @@ def test_errors_do_not_list_every_column(model, tmp_path, capsys):
     assert "takes tables with the columns" in run(capsys, "predict", model, tmp_path / "t.svm", status=1).err
 
 
-# -- options -----------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "columns", "where"),
-    [
-        ("t.csv", "a,b,y\n1,2,x\nk.A.,3,y\n5,6,x\n", "a", "'k.A.' in line 3"),
-        ("t.csv", "a,b,y\n1,2,x\n3,n.d.,y\nk.A.,5,x\n7,6,x\n", "ab", "'k.A.' in line 4"),
-        ("t.csv", "a,b,y\n1,2,x\ninf,3,y\n5,6,x\n1,2,y\n2,3,y\n", "a", "because of inf in line 3"),
-    ],
-)
-def test_odd_values_are_described_as_text_and_named(name, content, columns, where, tmp_path, capsys):
-    path = tmp_path / name
-    path.write_text(content, encoding="utf-8")
-    said = run(capsys, "data", "describe", path, "--json")
-    kinds = {column["name"]: column["kind"] for column in json.loads(said.out)["columns"]}
-    assert {column for column in "ab" if kinds[column] == "text"} == set(columns)
-    assert where in " ".join(said.err.split())
-    for column in columns:
-        assert f"The column '{column}' is described as text" in " ".join(said.err.split())
-    assert run(capsys, "data", "describe", path, "--quiet").err == ""
-
-
 # -- what marks missing values ----------------------------------------------------------------------------------------
 
 
@@ -86,7 +63,7 @@ def test_na_values_are_added_to_the_usual_ones(marked, capsys):
     assert kinds(capsys, "--na-values", ".") == ({"a": ("number", 16), "b": ("text", 8)}, 8)
     only = ("--only-na-values", "--na-values", ".", "--na-values", "NA")
     assert kinds(capsys, *only) == ({"a": ("number", 16), "b": ("text", 8)}, 8)
-    assert kinds(capsys, "--only-na-values") == ({"a": ("text", 0), "b": ("text", 0)}, 0)
+    assert kinds(capsys, "--only-na-values", "--discrete", "a") == ({"a": ("text", 0), "b": ("text", 0)}, 0)
 
 
 def test_models_keep_what_marked_missing_values(marked, capsys):

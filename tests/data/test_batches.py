@@ -171,23 +171,15 @@ def test_svmlight_that_changes_its_mind(tmp_path, refused):
     refused(path, "Line 21 of", batch_bytes=30)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("first", "later", "words"),
     [
-        (
-            "1\n0",
-            "true\nfalse",
-            "must hold numbers, as in the rows before it",
-        ),
-        ("1\n0", "True\nFALSE", "must hold numbers, as in the rows before it"),
-        ("true\nfalse", "1\n0", "must hold true and false, as in the rows before it"),
-        ("7\n8", "007\n9", "must hold numbers, as in the rows before it"),
-        ("1\n2", "other", "must hold numbers, as in the rows before it"),
+        ("1\n0", "true\nother", "must hold numbers, as in the rows before it"),
+        ("true\nfalse", "1\n2", "must hold true and false, as in the rows before it"),
     ],
 )
 @pytest.mark.parametrize("label", ["a", None])
-def test_batches_are_the_whole_or_refused(tmp_path, first, later, words, label, refused):
+def test_what_the_first_batch_holds_is_asked_of_the_others(tmp_path, first, later, words, label, refused):
     path = tmp_path / "table.csv"
     rows = "\n".join([first] * 10 + [later] * 30).split("\n")
     path.write_text("a;b\n" + "".join(f"{row};w\n" for row in rows))

@@ -253,7 +253,7 @@ BAD_ARRAYS = {
     "text": ("a.npy", npy(X.astype(np.str_)), "The features in", "must be numbers"),
     "one dimension": ("a.npy", npy(X[0]), "in two dimensions or more"),
     "short": ("a.npy", npy(X)[:-1], "Cannot read"),
-    "huge claim": ("a.npy", npy(X).replace(b"(4, 3)", b"(4" + b"0" * 15 + b", 3)"), "memory"),
+    "huge claim": ("a.npy", npy(X).replace(b"(4, 3)", b"(4" + b"0" * 15 + b", 3)"), "Unable to allocate"),
     "no header": ("a.npy", b"\x93NUMPY\1\0v\0" + b"(" * 118, "Cannot read"),
     "NaN": ("a.npy", npy(np.where(X == 7, np.nan, X)), "must be finite numbers. Got nan in row 3, column 2, instead"),
     "empty": ("a.npy", npy(X[:0]), "There must be examples and features"),

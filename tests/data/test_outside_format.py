@@ -1,8 +1,6 @@
 """Formats from outside the package, of public names only: they work wherever a format of Votron's does."""
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 import polars
@@ -124,43 +122,11 @@ def test_refusals(days, tmp_path):
         read_examples(days, label="a")  # which is JSON by its first bytes
 
 
-def test_names_and_suffixes_are_taken_once():
+def test_names_are_taken_once():
     class Other(Format):
         name = "bits"
 
-    class Another(Format):
-        name, suffixes = "another", (".csv",)
-
     with pytest.raises(VotronError, match="There is a format of the name 'bits' already"):
         register_format(Other)
-    with pytest.raises(VotronError, match=r"There is a format of the suffix '.csv' already: 'csv'"):
-        register_format(Another)
     with pytest.raises(VotronError, match="must be a class derived from Format"):
         register_format(int)
-
-
-@pytest.mark.slow
-def test_a_package_that_brings_it(days):
-    folder = days.parent
-    (folder / "brought.py").write_text(FORMAT)
-    info = folder / "brought-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: brought\nVersion: 1.0\n")
-    names = "".join(f"{name} = brought:JsonLines\n" for name in ("jsonlines", "rows", "objects"))
-    (info / "entry_points.txt").write_text(f"[votron.formats]\n{names}")
-    code = (
-        f"import sys; sys.path.insert(0, {str(folder)!r})\n"
-        "from votron.cli import main\n"
-        "assert main(['data']) == 0 and 'brought' not in sys.modules\n"
-        "assert main(['data', 'convert', 'days.rows', 'days.objects', '--label', 'Play']) == 0\n"
-        "assert main(['data', 'convert', 'days.rows', 'x', '--to', 'jsonlines', '--label', 'Play']) == 0\n"
-        "assert main(['data', 'describe', '-', '--format', 'jsonlines']) == 0\n"
-        "assert main(['data', 'describe', 'days.rows', '--format', 'nowhere']) != 0\n"
-    )
-    command = [sys.executable, "-c", code]
-    done = subprocess.run(
-        command, cwd=folder, input=days.read_text(), capture_output=True, text=True, check=False, timeout=120
-    )
-    assert done.returncode == 0, done.stderr
-    assert [json.loads(line) for line in (folder / "days.objects").read_text().splitlines()] == DAYS
-    assert "must be one of 'csv', 'tsv', " in done.stderr

@@ -101,15 +101,6 @@ def test_a_missing_label_is_refused_with_the_option_that_leaves_it_out(tmp_path,
         assert "--drop-unlabelled: " in capsys.readouterr().err
 
 
-def test_without_any_label_there_is_nothing_to_learn_and_something_to_describe(tmp_path, capsys):
-    path = tmp_path / "t.csv"
-    path.write_text("x,y\n1,\n2,\n")
-    with pytest.raises(DataError, match="None of the 2 rows"):
-        read_examples(path, label="y", drop_unlabelled=True)
-    assert main(["data", "describe", str(path), "--label", "y", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["rows"] == 2
-
-
 def test_numbers_without_a_label_in_arrays(tmp_path):
     X, y = np.arange(8.0).reshape(4, 2), np.array([0.0, np.nan, 1.0, np.nan])
     np.savez(tmp_path / "t.npz", X=X, y=y)

@@ -1,7 +1,6 @@
 """Learners on the same folds: scores are those of plain cross-validation, and what goes wrong with one stays there."""
 
 import json
-import re
 import signal
 import threading
 import time
@@ -27,7 +26,7 @@ from sklearn.tree import DecisionTreeClassifier
 from votron import AveragedPerceptronClassifier, VotedPerceptronClassifier, VotronError, table_classifier
 from votron.data import read_examples
 from votron.evaluate import SCORES, Comparison, ComparisonRow, compare
-from votron.evaluate.candidates import usual_candidates
+from votron.evaluate._compare import _usual_candidates
 from votron.plots import ComparisonDisplay
 
 IRIS = load_iris(return_X_y=True)
@@ -103,7 +102,6 @@ def test_tables_go_through_the_recipe_of_training():
         model = table_classifier(data.X, AveragedPerceptronClassifier(random_state=0), missing="mean")
         expected.append(model.fit(data.X[train], data.y[train]).score(data.X[test], data.y[test]))
     assert found.best.scores == pytest.approx(expected)
-    assert found.best.is_file
     assert found.n_rows == len(data.y)
 
 
@@ -133,13 +131,6 @@ def test_rare_classes_are_drawn():
     assert drawn[0] == drawn[1] != drawn[2]
 
 
-def test_one_row_of_a_class_is_refused_by_its_label():
-    """Also of labels as pandas has them, which are objects."""
-    sentence = "Got one row of class 'd' instead: leave it out, or give it the label of another class."
-    with pytest.raises(VotronError, match=re.escape(sentence)):
-        compare(*rows_with_rare_classes((600, 360, 6, 1)), ["majority"], max_rows=100)
-
-
 def test_scikit_learns_take_text_and_sparse_rows():
     rng = np.random.RandomState(0)
     words = np.array(["rain wind", "sun sky", "goal team", "team wins game"])
@@ -157,13 +148,13 @@ def test_scikit_learns_take_text_and_sparse_rows():
 
 
 def test_candidates_suit_the_data():
-    dense = set(usual_candidates(np.random.RandomState(0).normal(size=(30, 4))))
+    dense = set(_usual_candidates(np.random.RandomState(0).normal(size=(30, 4))))
     assert not {"naive-bayes", "sgd", "winnow", "voted-cv"} & dense
-    counts = set(usual_candidates(sp.csr_array(np.eye(5, 3000))))
+    counts = set(_usual_candidates(sp.csr_array(np.eye(5, 3000))))
     assert counts - dense == {"naive-bayes", "sgd"}
     assert dense - counts == {"boosting"}
     frame = pd.DataFrame({"title": ["a b", "c d"], "size": [1, 2], "price": [1.5, 2.5]})
-    assert {"naive-bayes", "sgd"} <= set(usual_candidates(frame, "title"))
+    assert {"naive-bayes", "sgd"} <= set(_usual_candidates(frame, "title"))
 
 
 def test_one_that_fails_is_reported_and_the_rest_go_on():
@@ -244,13 +235,6 @@ def test_weights_count_in_training_and_in_the_score():
     assert found.best.scores == pytest.approx(expected)
 
 
-def test_class_weights_are_for_those_that_take_them():
-    found = compare(*IRIS, ["averaged", "neighbours"], class_weight={0: 5.0}, folds=3, repeats=1)
-    remarks = {row.name: row.remarks for row in found.rows}
-    assert remarks == {"averaged": (), "neighbours": ("No weights of classes, which it does not take.",)}
-    assert "\nneighbours: No weights of classes, which it does not take.\n" in found.to_text()
-
-
 def test_a_score_of_probabilities_leaves_out_those_without():
     found = compare(*IRIS, ["voted", "adatron", "majority"], score="neg_log_loss", folds=3, repeats=1)
     assert [row.name for row in found.rows] == ["voted", "majority"]
@@ -297,7 +281,7 @@ def test_a_size_that_cannot_be_measured_is_left_open():
     model = make_pipeline(FunctionTransformer(lambda X: X), GaussianNB())
     found = compare(*IRIS, {"mine": model}, folds=3, repeats=1)
     assert found.left_out == {}
-    assert (found.best.n_bytes, found.best.is_file) == (None, False)
+    assert found.best.n_bytes is None
     assert "–" in found.to_text()
 
 
@@ -320,7 +304,7 @@ def test_values_out_of_range_are_refused(given):
 def test_the_display_shows_the_numbers_of_the_result():
     found = compare(*IRIS, ["averaged", "voted", "majority"], repeats=1)
     figure, axes = plt.subplots(1, 2)
-    shown = ComparisonDisplay.from_comparison(found, ax=axes[1])
+    shown = ComparisonDisplay(found).plot(axes[1])
     assert shown.figure_ is figure
     assert [label.get_text() for label in shown.ax_.get_yticklabels()] == [row.name for row in found.rows]
     assert shown.time_ax_.get_xscale() == "log"
@@ -330,11 +314,11 @@ def test_the_display_shows_the_numbers_of_the_result():
 
 @pytest.mark.parametrize(("far", "words"), [(0.1, "10.0"), (0.99, "99.0")])
 def test_one_that_is_far_away_is_an_arrow_with_its_score(far, words):
-    about = {"estimator": "Any", "train_seconds": (1.0,), "predict_seconds": (0.0,), "n_bytes": 1, "is_file": False}
+    about = {"estimator": "Any", "train_seconds": (1.0,), "predict_seconds": (0.0,), "n_bytes": 1}
     scores = {"a": (0.59, 0.61, 0.60), "b": (0.58, 0.60, 0.59), "c": (far, far, far)}
     rows = sorted((ComparisonRow(name=n, scores=s, **about) for n, s in scores.items()), key=lambda row: row.name)
     found = Comparison(tuple(rows), "accuracy", {}, 3, 1, 0, 9000, 9000, 1)
-    shown = ComparisonDisplay.from_comparison(found)
+    shown = found.plot()
     assert words in [text.get_text() for text in shown.ax_.texts]
     low, high = shown.ax_.get_xlim()
     assert 50 < low < 58 < 61 < high < 70

@@ -99,7 +99,7 @@ def centroid_scores(X, y, splits):
 
 
 def comparison(scores, n):
-    rows = [ComparisonRow(name, "Any", each, (1.0,), (1.0,), 1, False) for name, each in scores.items()]
+    rows = [ComparisonRow(name, "Any", each, (1.0,), (1.0,), 1) for name, each in scores.items()]
     rows.sort(key=lambda row: -row.score)
     return Comparison(tuple(rows), "accuracy", {}, FOLDS, REPEATS, 0, n, n, 1)
 

@@ -25,7 +25,6 @@ from votron import (
 )
 from votron.explanations import strongest_features
 from votron.kernels import PolynomialKernel
-from votron.rules import MomentRule, TallyRule, register_rule
 
 X, y = load_digits(return_X_y=True)
 KERNELS = {
@@ -35,26 +34,6 @@ KERNELS = {
     "conjunction": {"kernel": "conjunction"},
 }
 RULES = ["vote", "average", "last", "random", "pocket"]
-
-
-class Middle(MomentRule):
-    name, words = "middle", "the vector alive in the middle of training"
-
-    def times(self, vectors, until):
-        return np.full(vectors.record.n_vectors, until // 2)
-
-
-class Cut(TallyRule):
-    name, words = "cut", "the vectors' scores, cut at ±1"
-
-    def share(self, scores, length, normalized):
-        return np.clip(scores, -1.0, 1.0)
-
-
-@pytest.fixture(autouse=True)
-def _registered():
-    for rule in (Middle, Cut):
-        register_rule(rule)
 
 
 def textbook(model, row, rule):
@@ -132,7 +111,7 @@ def test_vectors_vote_as_in_the_textbook_and_their_votes_add_up_exactly(drawn):
 
 
 @thorough(30)
-@given(small_models(), st.sampled_from([*RULES, "middle", "cut"]), st.booleans())
+@given(small_models(), st.sampled_from(RULES), st.booleans())
 def test_sums_that_are_exact_have_the_models_score(drawn, rule, unit):
     model, rows = drawn
     model = model.with_rule(rule, unit)
@@ -290,9 +269,6 @@ def test_explanations_print_and_convert():
     found = model.explain(X[300:302], top=2)
     assert f"row 0: {found[0].label} rather than {found[0].against}" in str(found)
     frame = found.to_frame()
-    assert set(frame["kind"]) == {"examples", "features", "vectors"}
-    sums = frame[frame["kind"] == "vectors"].groupby("row")["share"].sum()
-    np.testing.assert_allclose(sums.to_numpy(), [why.score for why in found])
     sums = frame[frame["kind"] == "features"].groupby("row")["share"].sum()
     np.testing.assert_allclose(sums.to_numpy(), [why.features.score for why in found])
     document = json.loads(json.dumps(found.to_dict(), allow_nan=False))

@@ -297,23 +297,6 @@ def test_tables_have_one_input_a_column(library, numeric):
     assert_same(model, other, inputs_of(other))
 
 
-def test_columns_may_have_any_name_but_that_of_an_output():
-    frame, y = table(pd)
-
-    def exported(names):
-        renamed = frame.set_axis(names, axis=1)
-        model = make_pipeline(tabular_encoder(renamed), paper_averaged(random_state=0)).fit(renamed, y)
-        return to_onnx(model), model, renamed
-
-    inside = [name for node in exported(list("abcde"))[0].graph.node for name in node.output]
-    for first in range(len(inside) - 6):
-        names = inside[first : first + 5]
-        _, model, renamed = exported(names)
-        inputs = dict(zip(names, inputs_of(frame).values(), strict=True))
-        label, _ = run(model, inputs)
-        assert label.tolist() == model.predict(renamed).tolist()
-
-
 @pytest.mark.parametrize("missing", ["mean", "median", "most-frequent"])
 def test_encoders_that_fill_in(missing):
     frame, y = table(pl)

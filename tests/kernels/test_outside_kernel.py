@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from installed_packages import run_beside
 from sklearn.datasets import load_iris
 
 from votron import VotedPerceptronClassifier, VotedPerceptronClassifierCV, certify, load
@@ -90,24 +89,6 @@ def test_onnx(registered):
     labels, scores = session.run(None, {"X": X.astype(np.float64)})
     np.testing.assert_allclose(scores, model.decision_function(X), rtol=1e-9, atol=1e-9)
     assert labels.tolist() == model.predict(X).tolist()
-
-
-@pytest.mark.slow
-def test_a_package_that_brings_it(tmp_path):
-    """Entry points are read for a name that is not known, in Python and at the command line."""
-    done = run_beside(
-        tmp_path,
-        "from dataclasses import dataclass\nfrom votron.kernels import Kernel\n\n"
-        "@dataclass(frozen=True)\nclass Brought(Kernel):\n    gamma: float = 1.0\n    name = 'brought'\n"
-        "    def formula(self, xz, xx, zz):\n        return self.gamma * xz + 1.0\n",
-        "votron.kernels",
-        "brought = brought:Brought",
-        (["train", "digits", "--kernel", "brought", "--epochs", "1", "-o", "m.votron", "--quiet"], 0),
-        (["evaluate", "m.votron", "digits", "--part", "test"], 0),
-        (["train", "digits", "--kernel", "nowhere", "-o", "m.votron"], 2),
-    )
-    assert "error" in done.stdout
-    assert "--kernel" in done.stderr
 
 
 @pytest.mark.parametrize(("default", "parameter"), [(False, True), (2, 3), (1.0, 0.5), ("whole", "cut")])

@@ -297,7 +297,7 @@ def test_an_interrupted_report_leaves_the_file_as_it_was(folder, tmp_path, capsy
     out.write_text("before", encoding="utf-8")
     command = ["report", str(folder / "digits.votron"), "digits", "--part", "test", "--quiet", "-o"]
     with monkeypatch.context() as patched:
-        patched.setattr("votron.report.page.sections", lambda *_: signal.raise_signal(signal.SIGINT))
+        patched.setattr("votron.report.sections_of", lambda *_: signal.raise_signal(signal.SIGINT))
         assert main([*command, str(out)]) == 130
     assert out.read_text(encoding="utf-8") == "before"
     capsys.readouterr()

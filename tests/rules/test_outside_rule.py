@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from installed_packages import run_beside
 from paper import paper_perceptron
 from sklearn.datasets import load_iris
 
@@ -69,29 +68,13 @@ def test_files(rule, compact, tmp_path):
     np.testing.assert_allclose(load(path).decision_function(X), scores, rtol=1e-9, atol=1e-9)
 
 
-def test_search_certificate_and_onnx():
+def test_search_certificate_explanation_and_onnx():
     search = VotedPerceptronClassifierCV(["poly"], degrees=[2], rules=["halfway", "shy"], epochs=2, cv=3).fit(X, y)
     assert set(search.scores_) == {"halfway", "shy"}
     assert certify(fitted(rule="shy", gamma=1.0), X, y).best() is not None
+    assert all(fitted(rule=rule).explain(X[:1])[0].sums for rule in ("halfway", "shy"))
     from votron.export import to_onnx
 
     assert to_onnx(fitted(rule="halfway")) is not None
     with pytest.raises(VotronError, match="shy"):
         to_onnx(fitted(rule="shy"))
-
-
-@pytest.mark.slow
-def test_a_package_that_brings_it(tmp_path):
-    done = run_beside(
-        tmp_path,
-        "import numpy as np\nfrom votron.rules import MomentRule\n\n"
-        "class Start(MomentRule):\n    name = 'start'\n"
-        "    def times(self, vectors, until):\n        return np.full(vectors.record.n_vectors, min(10, until))\n\n"
-        "start = Start()\n",
-        "votron.rules",
-        "start = brought:start",
-        (["train", "digits", "--rule", "start", "--epochs", "1", "-o", "m.votron", "--quiet"], 0),
-        (["evaluate", "m.votron", "digits", "--part", "test", "--rule", "start"], 0),
-        (["evaluate", "m.votron", "digits", "--part", "test", "--rule", "nowhere"], 1),
-    )
-    assert "--rule" in done.stderr

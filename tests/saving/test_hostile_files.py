@@ -377,15 +377,6 @@ def voted_of(n_classes, n_support):
     return manifest, arrays
 
 
-def weights_of(d, name):
-    manifest, arrays = fresh(name)
-    manifest["model"]["n_features"] = d
-    for key, array in arrays.items():
-        if 6 in array.shape or 12 in array.shape:
-            arrays[key] = np.ones([n * d // 6 if n in (6, 12) else n for n in array.shape]) * array.flat[0]
-    return manifest, arrays
-
-
 def labels_of(found):
     manifest, arrays = linear(5)
     arrays |= {"model.coef": np.zeros((len(found), 5)), "model.intercept": np.zeros(len(found))}

@@ -32,13 +32,6 @@ def test_the_table_of_the_notes(kind):
 
 
 @both
-def test_it_learns_the_notes_example_in_a_pipeline(kind):
-    encoder = tabular_encoder(kind(DAYS), numeric="standard")
-    model = make_pipeline(encoder, VotedPerceptronClassifier(random_state=0)).fit(kind(DAYS), PLAY)
-    assert model.predict(kind(DAYS)).tolist() == PLAY
-
-
-@both
 @pytest.mark.parametrize("n_values", [3, 60])
 def test_cross_validation_with_values_that_a_fold_lacks(kind, n_values):
     rng = np.random.default_rng(0)

@@ -165,7 +165,6 @@ def test_the_held_out_bound_is_where_so_few_errors_become_unlikely(errors, m, de
         (lambda: b.vapnik_chervonenkis_bound(10, 2, radius=1.0), None),
         (lambda: b.agnostic_compression_bound(10, 4, 7, 0.05), "errors"),
         (lambda: b.held_out_bound(11, 10, 0.05), "errors"),
-        (lambda: b.log_binomial(3, 4), "d"),
         (lambda: b.best_inseparable_bound([], 1.0), "margins"),
         (lambda: b.best_inseparable_bound([math.nan], 1.0), "margins"),
         (lambda: b.leave_one_out_bound(-1, 10), "mistakes"),

@@ -153,7 +153,7 @@ def test_the_comparators(digits):
     assert list(certify(model.fit(*hard), *hard).margins)[2:] == ["adatron", "svm"]
 
 
-@thorough(60)
+@thorough(40)
 @given(sample=samples(), tau=st.sampled_from([0.0, 0.0, 0.5]), epochs=st.sampled_from([0.5, 1, 2, 7]))
 def test_no_run_exceeds_a_mistake_bound(sample, tau, epochs):
     X, y = sample

@@ -14,11 +14,11 @@ from strategies import thorough
 
 from votron import KernelAdatronClassifier
 from votron.errors import IndefiniteKernelError, VotronError
-from votron.kernels import GaussianKernel, PolynomialKernel
+from votron.kernels import GaussianKernel
 from votron.theory.essential import (
     essential_support_vectors,
     separating_vector,
-    smallest_sphere,
+    sphere_radius,
     svm_leave_one_out,
     vapnik_svm_bound,
 )
@@ -57,7 +57,7 @@ def least_weight(i, found, w, X, y, threshold):
     return linprog((some == i).astype(float), A_eq=left, b_eq=right, method="highs").fun
 
 
-@thorough(150)
+@thorough(60)
 @given(separable())
 def test_the_margin_is_attained_and_no_other_is_larger(problem):
     X, y, threshold = problem
@@ -74,7 +74,12 @@ def test_the_margin_is_attained_and_no_other_is_larger(problem):
     assert set(found.essential) <= set(found.support) <= set(found.on_margin)
 
 
-@thorough(120)
+NOT_MINIMAL = np.array([[1.0, 1, 0], [-1, 1, -1], [-1, -2, 0], [1, 1, -1], [1, -2, 0]]), np.array([-1, 1, 1, -1, -1])
+"""Rows and labels with which SciPy's nnls ends before the minimum."""
+
+
+@thorough(60)
+@example((*NOT_MINIMAL, False))
 @given(separable())
 def test_the_essential_are_those_that_no_expansion_does_without(problem):
     X, y, threshold = problem
@@ -82,20 +87,6 @@ def test_the_essential_are_those_that_no_expansion_does_without(problem):
     w, _ = written_out(found, X, y, threshold)
     needed = [i for i in found.on_margin if least_weight(i, found, w, X, y, threshold) > 1e-6 * found.alpha.sum()]
     assert found.essential.tolist() == needed
-
-
-@thorough(60)
-@given(separable(), st.sampled_from([GaussianKernel(0.3), PolynomialKernel(2, 1.0, 1.0)]))
-def test_with_kernels_as_with_features_written_out(problem, kernel):
-    """The rows of a root of the Gram matrix are the examples in a feature space."""
-    X, y, threshold = problem
-    K = kernel(X)
-    values, vectors = np.linalg.eigh(K)
-    root = vectors * np.sqrt(np.maximum(values, 0))
-    one, other = (essential_support_vectors(G, y, threshold=threshold) for G in (K, root @ root.T))
-    assert one.margin == pytest.approx(other.margin, rel=1e-6)
-    assert one.essential.tolist() == other.essential.tolist()
-    assert one.extent == pytest.approx(other.extent, rel=1e-6)
 
 
 def test_beside_the_adatron_and_the_svm_of_scikit_learn():
@@ -115,7 +106,7 @@ def test_beside_the_adatron_and_the_svm_of_scikit_learn():
 
 
 @pytest.mark.slow
-@thorough(120)
+@thorough(60)
 @given(separable())
 def test_leave_one_out_is_training_on_the_others(problem):
     X, y, threshold = problem
@@ -135,7 +126,7 @@ def test_leave_one_out_is_training_on_the_others(problem):
     assert left_out.errors.tolist() == np.flatnonzero(left_out.scores <= 0).tolist()
 
 
-@thorough(250)
+@thorough(100)
 @example((np.array([[0.0, 1], [-1, -1], [0, -1], [1, -1], [0, 90]]), np.array([1, -1, -1, -1, 1]), True))
 @example((np.array([[-9.0], [-1], [1], [9]]), np.array([-1, -1, 1, 1]), True))  # needs the diameter
 @example((np.array([[9.0, 1], [9, -1]]), np.array([1, -1]), False))  # no centre to choose
@@ -162,17 +153,11 @@ def by_trying(X):
     return best
 
 
-@thorough(150)
+@thorough(60)
 @given(st.integers(1, 3).flatmap(lambda d: st.lists(st.tuples(*[st.integers(-5, 5)] * d), min_size=1, max_size=8)))
 def test_the_smallest_sphere(points):
     X = np.array(points, dtype=np.float64)
-    found = smallest_sphere(X @ X.T)
-    assert found.radius == pytest.approx(by_trying(X), rel=1e-9, abs=1e-7)
-    assert (found.weights >= 0).all()
-    assert found.weights.sum() == pytest.approx(1)
-    distance = np.linalg.norm(X - found.weights @ X, axis=1)
-    assert distance.max() == pytest.approx(found.radius, rel=1e-9, abs=1e-7)
-    assert distance[found.weights > 0] == pytest.approx(found.radius, rel=1e-6, abs=1e-6)
+    assert sphere_radius(X @ X.T) == pytest.approx(by_trying(X), rel=1e-9, abs=1e-7)
 
 
 @pytest.mark.parametrize(
@@ -187,7 +172,7 @@ def test_the_smallest_sphere(points):
 )
 def test_what_is_no_gram_matrix(gram, word):
     with pytest.raises(VotronError, match=word) as caught:
-        smallest_sphere(gram)
+        separating_vector(gram, [1])
     assert isinstance(caught.value, IndefiniteKernelError) == ("eigenvalue" in word)
 
 

@@ -1,11 +1,9 @@
 """A bound from outside the package, of public names only: certificates have it, in all their forms."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
-from installed_packages import run_beside
 from paper import paper_perceptron
 from sklearn.datasets import load_iris
 
@@ -13,7 +11,6 @@ from votron import certify, load, save
 from votron.theory.evidence import LAST
 from votron.theory.statements import GUARANTEE, Statement, register_bound
 
-TABLE = Path("tests/data/tables/penguins.csv").resolve()
 X, y = load_iris(return_X_y=True)
 MODEL = paper_perceptron(gamma=1.0, degree=2, rule="last", random_state=0).fit(X, y > 0)
 
@@ -46,17 +43,3 @@ def test_it_speaks_of_its_predictor_only():
     found = certify(MODEL.with_rule("vote"), X, y > 0)
     [bound] = [bound for bound in found.bounds if bound.name == "crude Occam"]
     assert [each.name for each in bound.failing] == ["its rule"]
-
-
-@pytest.mark.slow
-def test_a_package_that_brings_it(tmp_path):
-    done = run_beside(
-        tmp_path,
-        "from votron.theory.evidence import LAST\nfrom votron.theory.statements import GUARANTEE, Statement\n"
-        "one = Statement('always one', '1', GUARANTEE, 'error', LAST, (), lambda e, c, delta: (1.0, 'by nature'))\n",
-        "votron.bounds",
-        "always one = brought:one",
-        (["train", str(TABLE), "--label", "Species", "--missing", "mean", "-o", "m.votron", "--quiet"], 0),
-        (["certify", "m.votron", str(TABLE), "--bound", "always one", "--json"], 0),
-    )
-    assert "always one" in done.stdout

@@ -5,13 +5,13 @@ import pytest
 from browsers import browsing
 from serving import serving
 
-from votron.web._models import bundled_pieces
+from votron.web._models import pieces
 
 
 @pytest.fixture(scope="session")
 def workshop():
     """The bundled models, trained."""
-    made = bundled_pieces()
+    made = pieces()
     for piece in made:
         piece.work()
     return {piece.id: piece for piece in made}

@@ -15,7 +15,7 @@ from votron import OnlinePerceptron
 from votron.record import labels_of
 from votron.web import _game
 from votron.web._digit import as_seen
-from votron.web._lecture import game_of_link, write_lecture
+from votron.web._lecture import export_lecture, game_of_link
 
 pytestmark = [needs_browser, pytest.mark.slow]
 
@@ -359,7 +359,7 @@ def test_nothing_keeps_people_out(browser, address, scheme, size):
 
 def test_one_file_replays_games_and_a_run(browser, workshop, tmp_path):
     path = tmp_path / "lecture.html"
-    assert write_lecture(str(path), workshop["moons"]) == path.stat().st_size < 5_000_000
+    assert export_lecture(str(path), workshop["moons"]) == path.stat().st_size < 5_000_000
     record = workshop["moons"].trained.model.record_
     with Visit(browser, "file:/", str(path)) as (page, _):
         titles = page.locator("#game-choice option").all_inner_texts()

@@ -194,7 +194,7 @@ def test_the_automatic_player_keeps_to_the_rules_and_forces_mistakes(client, mar
     played = client.post(f"/games/{state['id']}/auto", json={"n": 300}).json()
     par = client.get(f"/games/{state['id']}/par").json()
     assert all(r["mistake"] for r in played["rounds"])
-    assert len(played["rounds"]) == par["mistakes"] == LongestGame(PlaneRules.at(53, margin, 1)).count()
+    assert len(played["rounds"]) == par["mistakes"] == LongestGame(PlaneRules(53, margin, 1)).count()
     assert played["standing"]["k"] <= played["standing"]["bound"]
     assert "A has lost" in played["standing"]["sentence"]
     assert client.post(f"/games/{state['id']}/auto", json={"n": 1}).json()["rounds"] == []

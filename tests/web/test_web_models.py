@@ -13,8 +13,8 @@ from votron.errors import VotronError
 from votron.record import labels_of
 from votron.web._app import STATIC
 from votron.web._digit import answer, as_seen
-from votron.web._lecture import MODULES, game_of_link, write_lecture
-from votron.web._models import Piece, bundled_pieces, for_drawings, given_piece
+from votron.web._lecture import MODULES, export_lecture, game_of_link
+from votron.web._models import Piece, for_drawings, pieces
 
 
 @pytest.mark.parametrize("name", ["moons", "clouds", "digits"])
@@ -108,7 +108,7 @@ def test_any_model_can_be_shown(n_features, kind):
     X, y = rows(n_features)
     model = VotedPerceptronClassifier(random_state=0).fit(X, y)
     for data in ((None, None), (X, y)):
-        piece = given_piece(model, "mine.votron", *data)
+        piece = pieces(model, "mine.votron", *data)[-1]
         assert piece.kind == kind
         piece.work()
         run = piece.trained
@@ -116,14 +116,14 @@ def test_any_model_can_be_shown(n_features, kind):
         moment = run.moment(len(run.times) - 1, "vote")
         assert (moment.field is not None, len(moment.images) > 0) == (kind == "plane", kind == "images")
     if kind == "images":
-        assert given_piece(model, "scaled", raw=False).kind == "other"
+        assert pieces(model, "scaled", raw=False)[-1].kind == "other"
         assert for_drawings([piece]) is piece
         assert answer(piece.trained, [0] * 300 + [255] * 100 + [0] * 384).label in ("0", "1")
 
 
 def test_mnist_is_there_where_its_folder_is_named(tmp_path, monkeypatch):
     monkeypatch.setenv("VOTRON_DATA", str(tmp_path))
-    missing = bundled_pieces()[-1]
+    missing = pieces()[-1]
     assert missing.id == "mnist"
     missing.work()
     assert "VOTRON_DATA" in missing.problem
@@ -132,9 +132,9 @@ def test_mnist_is_there_where_its_folder_is_named(tmp_path, monkeypatch):
 def test_a_model_without_a_record_is_refused():
     X, y = rows(4)
     with pytest.raises(VotronError, match=r"shows models of VotedPerceptronClassifier.* Got a Averaged"):
-        given_piece(AveragedPerceptronClassifier().fit(X, y), "other")
+        pieces(AveragedPerceptronClassifier().fit(X, y), "other")
     with pytest.raises(VotronError, match="precomputed kernel"):
-        given_piece(VotedPerceptronClassifier("precomputed").fit(X @ X.T, y), "other")
+        pieces(VotedPerceptronClassifier("precomputed").fit(X @ X.T, y), "other")
 
 
 # -- one file ---------------------------------------------------------------------------------------------------------
@@ -170,7 +170,7 @@ def test_the_modules_of_the_file_have_names_of_their_own():
 def test_what_a_file_says_of_itself_cannot_end_its_script(workshop, tmp_path):
     piece = workshop["clouds"]
     named = Piece("clouds", "</script><script>alert(1)</script>", "plane", piece.make, trained=piece.trained)
-    write_lecture(str(tmp_path / "a.html"), named, [link_of({"angle": 90}, [[0.1, 0.5, 1]])])
+    export_lecture(str(tmp_path / "a.html"), named, [link_of({"angle": 90}, [[0.1, 0.5, 1]])])
     text = (tmp_path / "a.html").read_text(encoding="utf-8")
     assert text.count("<script") == text.count("</script>") == 2
     policy = re.search(r'Content-Security-Policy" content="([^"]*)"', text)[1]

@@ -6,18 +6,15 @@ Code is written in LLVM's own vector types where accumulators must stay in regis
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from llvmlite import ir
-from numba import cfunc, njit, types
+from numba import njit, types
 from numba.core.errors import TypingError
 from numba.core.registry import cpu_target
 from numba.extending import intrinsic
 
 I8, I16, I32, I64 = ir.IntType(8), ir.IntType(16), ir.IntType(32), ir.IntType(64)
-_NUMBERS = types.CPointer(types.float64)
-ROW_LOOP = types.void(_NUMBERS, types.int64, _NUMBERS, _NUMBERS, _NUMBERS, types.int64, _NUMBERS)
 
 TARGET_FEATURES = frozenset(
     name[1:] for name in cpu_target.target_context.codegen().magic_tuple()[2].split(",") if name.startswith("+")
@@ -27,19 +24,10 @@ TARGET_FEATURES = frozenset(
 
 def compiled(function: Callable[..., Any]) -> Any:
     """Compile a loop when it is first called."""
-    return _cached(partial(njit, nogil=True, boundscheck=False), function)
-
-
-def compiled_row_loop(function: Callable[..., Any]) -> Any:
-    """Compile a loop that others call by its address."""
-    return _cached(partial(cfunc, ROW_LOOP, error_model="numpy"), function)
-
-
-def _cached(compiler: Callable[..., Any], function: Callable[..., Any]) -> Any:
     try:
-        return compiler(cache=True)(function)
+        return njit(function, nogil=True, boundscheck=False, cache=True)
     except RuntimeError:  # nowhere to keep it: numba tries the source's folder, the user's cache, NUMBA_CACHE_DIR
-        return compiler()(function)
+        return njit(function, nogil=True, boundscheck=False)
 
 
 def broadcast(builder, value, vector):

@@ -77,17 +77,6 @@ def columns_of(frame: Frame) -> list[Series]:
     return list(frame.get_columns())
 
 
-def dtype_of(column: Series) -> np.dtype[Any]:
-    """Return numpy's type for a column of numbers or truth values, missing ones aside; object for other columns."""
-    if not _is_number(column.dtype):
-        found = object
-    elif not in_pandas(column):
-        found = column[:0].to_numpy().dtype
-    else:  # one of pandas' nullable or sparse types, or numpy's own
-        found = getattr(column.dtype, "numpy_dtype", getattr(column.dtype, "subtype", column.dtype))
-    return np.dtype(found)
-
-
 def kind_of(column: Series) -> str:
     """Return what a column holds: "text", "number", "boolean", "date", "nothing" or "other"."""
     n_missing = column.isna().sum() if in_pandas(column) else column.null_count()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from votron._util.text import counted, on_one_line, percent, shortened
+from votron._util.text import counted, on_one_line, percent, plain_number, shortened
 from votron._util.types import Array, Params
 from votron.errors import MissingPackageError
 
@@ -32,7 +32,7 @@ def _environment() -> Environment:
     made = jinja2.Environment(
         loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    made.filters |= {"percent": percent, "counted": counted, "name": name_of}
+    made.filters |= {"percent": percent, "counted": counted, "name": name_of, "number": plain_number}
     return made
 
 

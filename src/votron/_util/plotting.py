@@ -7,13 +7,16 @@ import re
 from collections.abc import Mapping
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from votron._util.files import write_bytes
 from votron._util.types import Axes
 from votron.errors import VotronError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 INK, MUTED, GRID, AXIS = "#333333", "#666666", "#e6e6e6", "#999999"
 FOR, AGAINST = "#1f4e9c", "#c8641b"
@@ -22,8 +25,7 @@ EMPTY = "#f2f3f5"
 """The background of cells without rows."""
 COLOURS = ("#1f4e9c", "#3f9a6a", "#dd8330", "#a3a3a3", "#7a4ea3", "#b03a5b", "#0b6e99", "#8a6d1d")
 """Colours of several lines, in order."""
-IMAGE_SHAPES = {784: (28, 28), 64: (8, 8)}
-"""Rows without names of so many features are taken for images."""
+IMAGE_SHAPES = {784: (28, 28), 64: (8, 8)}  # rows without names of so many features are taken for images
 
 STYLE = {
     "font.family": "DejaVu Sans",
@@ -70,6 +72,30 @@ def name_ends(axes: Axes, ends: Mapping[str, tuple[float, str]], size: float = 1
     where = {"xycoords": "axes fraction", "annotation_clip": False, "ha": "left", "fontsize": size}
     for name, place in zip(order, places, strict=True):
         write_name(axes, name, ends[name][1], (1, place), (8, 0), **where)
+
+
+class Display:
+    """A picture that is drawn on axes of matplotlib."""
+
+    size = 7.2, 4.6
+    """Width and height of a figure for it, in inches."""
+    ax_: Axes
+    """The axes of the drawing."""
+    figure_: Figure
+    """The figure of it."""
+
+    def plot(self, ax: Axes = None) -> Self:
+        """Draw on these axes, or on those of a new figure."""
+        plt = pyplot(screen=True)
+        with plt.rc_context(STYLE):
+            if ax is None:
+                _, ax = plt.subplots(figsize=self.size, layout="constrained")
+            self.ax_, self.figure_ = ax, ax.figure
+            self._draw(ax)
+        return self
+
+    def _draw(self, ax: Axes) -> None:
+        raise NotImplementedError
 
 
 # -- files -------------------------------------------------------------------------------------------------------------

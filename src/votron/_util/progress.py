@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import os
+import shutil
 import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import TracebackType
 from typing import Protocol, Self, TextIO
 
 _REDRAW_SECONDS = 0.1
 _LINE_SECONDS = 5.0
 _LINE_SHARE = 0.1
-_DEFAULT_WIDTH = 80
 _MAX_BAR, _MIN_BAR = 30, 5
 
 
@@ -59,11 +57,10 @@ class Progress:
             return
         now = self._clock()
         shown_at, shown = self._shown[-1]
-        if self._on_terminal:
-            due = now - shown_at >= _REDRAW_SECONDS or not self._drawn
-        else:
-            due = now - shown_at >= _LINE_SECONDS or (done == 0 and not self._drawn)
-            due = due or (self.total is not None and done - shown >= _LINE_SHARE * max(1, self.total))
+        due = now - shown_at >= (_REDRAW_SECONDS if self._on_terminal else _LINE_SECONDS)
+        due |= not self._drawn and (self._on_terminal or done == 0)
+        if not self._on_terminal and self.total is not None:
+            due |= done - shown >= _LINE_SHARE * max(1, self.total)
         if due:
             self._show(now, done, note)
         else:
@@ -71,22 +68,19 @@ class Progress:
 
     def close(self) -> None:
         """Show the newest state if it is not shown yet, and end the line."""
-        if self._enabled and self._on_terminal and self._erase:
-            if self._drawn:
-                self._write("\r" + " " * (self._width() - 1) + "\r")
-        elif self._enabled:
-            if self._pending:
-                self._show(self._clock(), *self._pending)
-            if self._on_terminal and self._drawn:
-                self._write("\n")
+        if not self._enabled:
+            return
+        erase = self._on_terminal and self._erase
+        if self._pending and not erase:
+            self._show(self._clock(), *self._pending)
+        if self._on_terminal and self._drawn:
+            self._write("\r" + " " * (self._width() - 1) + "\r" if erase else "\n")
         self._enabled = False
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def _show(self, now: float, done: float, note: str) -> None:
@@ -118,10 +112,7 @@ class Progress:
         return f"{head} {tail}"[:width].ljust(width)
 
     def _width(self) -> int:
-        try:
-            return os.get_terminal_size(self._stream.fileno()).columns or _DEFAULT_WIDTH
-        except OSError:
-            return _DEFAULT_WIDTH
+        return shutil.get_terminal_size().columns
 
     def _write(self, text: str) -> None:
         self._stream.write(text)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 import os
 import re
-import threading
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from fractions import Fraction
-from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import TypeVar
@@ -22,11 +21,8 @@ from numpy.typing import ArrayLike, DTypeLike
 from votron._util.types import Array, Params, Rows
 from votron.errors import VotronError
 
-AUTO_SHARE = 0.25
-"""``memory_limit="auto"`` is at most this share of the memory that is available,"""
-AUTO_TIMES, AUTO_LEAST = 16, 1 << 30
-"""and at most the larger of this many times the size of the data and this many bytes: more would not pay."""
-
+AUTO_SHARE = 0.25  # of the memory that is available, for ``memory_limit="auto"``
+AUTO_TIMES, AUTO_LEAST = 16, 1 << 30  # times the data, and bytes: more than the larger would not pay
 _UNKNOWN_MEMORY = 4 << 30  # where the system does not tell
 _SIZE = re.compile(r"\s*(\d{1,18}(?:\.\d{1,18})?)\s*(?:([kmgt])(i?))?b?\s*", re.ASCII | re.IGNORECASE)
 _CHUNK_BYTES = 8 << 20
@@ -172,54 +168,25 @@ def pieces(width: int, n: int, multiple: int = 1) -> list[tuple[int, int]]:
 
 
 class Team:
-    """Runs a function over the pieces of a range of rows, one piece a thread, the caller's own thread included."""
+    """Runs a function over the pieces of a range of rows, or over items, several at a time."""
 
     def __init__(self, n_threads: int, pool: ThreadPoolExecutor | None) -> None:
-        self.n_threads = n_threads if pool is not None else 1
-        self._pool = pool
+        self.n_threads, self._pool = n_threads, pool
 
     def over(self, width: int, work: Callable[[int, int], None], *, worth_it: bool = True) -> None:
         """Call ``work(low, high)`` for pieces that cover ``range(width)``; bounds are multiples of 64."""
         mine, *others = pieces(width, self.n_threads if worth_it else 1, _MULTIPLE)
-        if self._pool is None or not others:
-            work(0, width)
-            return
-        self._together(lambda: work(*mine), [partial(work, low, high) for low, high in others])
-
-    def each(self, items: Iterable[T], work: Callable[[T], None]) -> None:
-        """Call ``work(item)`` for every item, several at a time."""
-        if self._pool is None:
-            for item in items:
-                work(item)
-            return
-        queue = list(items)[::-1]
-        lock = threading.Lock()
-
-        def drain() -> None:
-            while True:
-                with lock:
-                    if not queue:
-                        return
-                    item = queue.pop()
-                try:
-                    work(item)
-                except BaseException:
-                    with lock:
-                        queue.clear()  # nobody begins another item after a failure
-                    raise
-
-        self._together(drain, [drain] * (min(self.n_threads, len(queue)) - 1))
-
-    def _together(self, mine: Callable[[], None], others: list[Callable[[], None]]) -> None:
-        """Do one's own part, wait for the others, and raise the first error."""
-        assert self._pool is not None
-        futures = [self._pool.submit(work) for work in others]
+        futures = [self._pool.submit(work, *piece) for piece in others] if self._pool else []
         try:
-            mine()
+            work(*mine)  # in the caller's own thread, which need not be woken
         finally:
             wait(futures)
         for future in futures:
             future.result()
+
+    def each(self, items: Iterable[T], work: Callable[[T], None]) -> None:
+        """Call ``work(item)`` for every item, and raise the first error."""
+        deque(map(work, items) if self._pool is None else self._pool.map(work, items), maxlen=0)
 
 
 @contextmanager
@@ -227,5 +194,5 @@ def team(n_threads: int) -> Iterator[Team]:
     if n_threads <= 1:
         yield Team(1, None)
         return
-    with ThreadPoolExecutor(n_threads - 1) as pool:
+    with ThreadPoolExecutor(n_threads) as pool:
         yield Team(n_threads, pool)

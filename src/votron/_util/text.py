@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
 from votron.errors import VotronError
 
-LONGEST = 60
-"""Characters of a value that a sentence shows."""
+LONGEST = 60  # characters of a value that a sentence shows
 
 
 def joined(names: Iterable[str], last: str = "and") -> str:
@@ -84,6 +83,20 @@ def left_out(dropped: int, unlabelled: int) -> str:
 def rows_used(n_used: int, n_rows: int) -> str:
     """Return how many rows of data are used, of which some may be drawn."""
     return counted(n_used, "row") + (f" drawn from {n_rows:,}" if n_used < n_rows else "")
+
+
+def in_words(value: object) -> str:
+    if value is None or isinstance(value, bool):
+        return "none" if value is None else "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}" if abs(value) < 10**9 else str(value)
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, list | tuple):
+        return ", ".join(map(in_words, value))
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {in_words(item)}" for name, item in value.items())
+    return str(value)
 
 
 def rounded_bytes(value: float) -> str:

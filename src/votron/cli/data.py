@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-from typing import TYPE_CHECKING
 
 import click
 
@@ -17,9 +16,6 @@ from votron.cli.output import Output, file_for, pairs, table
 from votron.cli.reading import DataArgument, base_name
 from votron.data.formats import KNOWN_SETS
 from votron.errors import VotronError
-
-if TYPE_CHECKING:
-    from votron.data import Examples
 
 _COLUMNS, _CLASSES = 50, 25
 _LONGEST = 40
@@ -89,33 +85,13 @@ def describe(data: DataArgument, out: Output) -> None:
 
     Rows without a label are counted, and left out.
     """
-    from votron.data import describe_examples
+    from votron.data import describe_examples, read_examples
 
-    examples = _read_odd_values(data, out)
+    labels = {"labels": "optional"} if data.label is None else {}
+    examples = read_examples(data.path, **data.options | {"missing": "keep", "drop_unlabelled": True} | labels)
     out.note(*examples.notes)
     found = describe_examples(examples, discrete=list(data.table.get("discrete", ())))
     out.show(found, _described(found, out.verbose))
-
-
-def _read_odd_values(data: DataArgument, out: Output) -> Examples:
-    """Read data; a column with a value unlike the others is read as text, and the value is named."""
-    from votron.data import read_examples
-    from votron.data.tables import OddValueError, UnlabelledError
-
-    labels = {"labels": "optional"} if data.label is None else {}
-    how = data.options | {"missing": "keep", "drop_unlabelled": True} | labels
-    texts = list(how.get("as_text", ()))
-    while True:
-        try:
-            return read_examples(data.path, **how | {"as_text": tuple(texts)})
-        except UnlabelledError as error:
-            out.note(str(error))
-            how = {name: value for name, value in how.items() if name != "label"} | {"labels": "none"}
-        except OddValueError as error:
-            if error.column in texts or not os.path.isfile(data.path):  # a pipe can be read once only
-                raise
-            out.note(f"The column {error.column!r} is described as text because of {error.got}.")
-            texts.append(error.column)
 
 
 def _described(found: Params, verbose: bool) -> str:
@@ -173,9 +149,9 @@ def suspects(saved: SavedModel, data: DataArgument, top: int, out: Output) -> No
     These rows were mistaken again and again, by much, and late. DATA is what the model was trained on; rows are
     numbered as in the file, from 1. Models trained with --margin 2 and three epochs or more find most.
     """
-    from votron.explanations import suspects as suspects_of
-
-    found = suspects_of(saved.model, top)
+    if not hasattr(saved.estimator, "suspects"):
+        raise VotronError(f"{saved.path!r} has no record of mistakes: train with --estimator voted.")
+    found = saved.estimator.suspects(top)
     rows, _ = saved.training_data(data)
     if len(found) and int(found.row.max()) >= len(rows.y):
         raise VotronError(

@@ -8,13 +8,13 @@ import sys
 import click
 
 from votron._util.pipelines import classifier_of, summary_of
-from votron._util.text import first_of, on_one_line, rounded_bytes, shortened
+from votron._util.text import first_of, in_words, on_one_line, rounded_bytes, shortened
 from votron._util.text_tables import wants_colour
 from votron._util.types import Params
 from votron.cli import options
 from votron.cli.command import NewFile, command, flag, option
 from votron.cli.models import SavedModel, save_model
-from votron.cli.output import Output, in_words, pairs, printable
+from votron.cli.output import Output, pairs, printable
 
 _CLASSES, _FEATURES = 20, 5
 _LONGEST_NAME, _LONGEST = 80, 400

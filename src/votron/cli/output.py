@@ -83,20 +83,6 @@ def pairs(found: Mapping[str, str], indent: int = 0) -> str:
     return "\n".join(lines)
 
 
-def in_words(value: object) -> str:
-    if value is None or isinstance(value, bool):
-        return "none" if value is None else "yes" if value else "no"
-    if isinstance(value, int):
-        return f"{value:,}" if abs(value) < 10**9 else str(value)
-    if isinstance(value, float):
-        return f"{value:.6g}"
-    if isinstance(value, list | tuple):
-        return ", ".join(map(in_words, value))
-    if isinstance(value, Mapping):
-        return ", ".join(f"{name} {in_words(item)}" for name, item in value.items())
-    return str(value)
-
-
 def wrapped(text: str) -> str:
     return _fill(printable(text), width())
 

@@ -44,8 +44,8 @@ def report(
     It shows the data, errors with exact confidence intervals by class and rule, confusions, reliability, rules over
     the time of training, wrong rows or images, reasons, certificate, and how the model was made.
     """
+    from votron.report import html, summary
     from votron.report.findings import Findings, Origin
-    from votron.report.page import html, summary
 
     found, manifest = Findings(saved.model, confidence), saved.manifest
     assert manifest is not None

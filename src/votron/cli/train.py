@@ -8,12 +8,12 @@ import sys
 import click
 
 from votron._util.pipelines import summary_of, weighs_classes
-from votron._util.text import counted, first_of, percent, percent_range, rounded_bytes
+from votron._util.text import counted, first_of, in_words, percent, percent_range, rounded_bytes
 from votron._util.types import Estimator, Params
 from votron.cli import options
 from votron.cli.command import NewFile, command, flag, option, size
 from votron.cli.models import provenance_of, save_model
-from votron.cli.output import in_words, pairs, write_figure
+from votron.cli.output import pairs, write_figure
 from votron.cli.training import Job, Trained, certificate_of, estimator_of, measure, train_in_memory
 
 _SHOWN = ("kernel", "rule", "epochs", "converged", "mistakes", "support")

@@ -104,10 +104,6 @@ def source_errors(source: Source) -> Iterator[None]:
     """Turn what is wrong with a file, its compression or its encoding into one sentence."""
     try:
         yield
-    except MemoryError:
-        raise DataError(
-            f"There is not enough memory to read {source.name}: read it in batches with open_batches."
-        ) from None
     except UnicodeError:
         raise DataError(
             f"Cannot read {source.name}, which is not text in {source.encoding}: say how it is encoded with encoding.",

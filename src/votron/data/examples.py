@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,7 +17,7 @@ from votron.errors import DataError
 __all__ = ["Examples"]
 
 Lines = Sequence[int] | NDArray[np.int64]
-_TRUTH = {"true": True, "1": True, "false": False, "0": False}
+TRUTH = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}
 _SHOWN = 40
 
 
@@ -190,21 +190,20 @@ def tidy_labels(y: Array, what: str) -> Array:
     return y.astype(np.int64) if (y == np.floor(y)).all() else y.astype(np.float64)
 
 
-def convert_labels(y: Array, kind: str | None, what: str) -> Array:
+def convert_labels(y: Array, kind: str | None, what: str, place: Callable[[int], str] | None = None) -> Array:
     """Return tidy labels as text, truth values or numbers, as told."""
     if kind is None or y.dtype.kind in {"text": "U", "truth": "b", "number": "iuf"}[kind]:
         return y
     if kind == "text":
         return np.where(y, "true", "false") if y.dtype.kind == "b" else y.astype(np.str_)
     found: list[float] = []
-    for value in y.tolist():
+    for i, value in enumerate(y.tolist()):
         try:
-            found.append(_TRUTH[str(value).strip().lower()] if kind == "truth" else float(value))
+            found.append(TRUTH[str(value).strip().lower()] if kind == "truth" else float(value))
         except (KeyError, ValueError):
             rule = "true and false, or 1 and 0" if kind == "truth" else "numbers"
-            raise DataError(
-                f"{what} must be {rule}, as those that the model learnt. Got {short_repr(value)} instead."
-            ) from None
+            got = short_repr(value) + (f" in {place(i)}" if place else "")
+            raise DataError(f"{what} must be {rule}, as those that the model learnt. Got {got} instead.") from None
     return np.array(found, dtype=np.bool_) if kind == "truth" else tidy_labels(np.array(found, dtype=float), what)
 
 

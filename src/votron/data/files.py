@@ -148,7 +148,7 @@ def _examples(format: Format, source: Source, options: ReadOptions, batch_bytes:
                 found = _checked_arrays(part, options, about, source.name, format.labels_at)
             if found.y is not None:
                 what = f"The labels of {source.name}"
-                found = replace(found, y=convert_labels(found.y, options.label_kind, what))
+                found = replace(found, y=convert_labels(found.y, options.label_kind, what, found.place))
             del part, about  # not to be in memory while the next is read
             yield found
             del found

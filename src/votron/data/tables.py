@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from votron._util.frames import columns_of, floats_of, kind_of, missing_in
 from votron._util.text import did_you_mean
-from votron._util.types import Array, Frame, Series
-from votron.data.examples import Examples, short_repr, tidy_labels
+from votron._util.types import Frame, Series
+from votron.data.examples import TRUTH, Examples, short_repr, tidy_labels
 from votron.data.options import ReadOptions
 from votron.errors import DataError
 
@@ -26,9 +26,7 @@ if TYPE_CHECKING:
 
 _MAX_LISTED = 12
 _MAX_CELLS = 1 << 28
-_MAX_CHARACTERS = 200
 _WHAT = {"number": "numbers", "truth": "true and false", "date": "dates"}
-_TRUTH = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}
 
 
 def polars() -> Any:
@@ -45,7 +43,7 @@ def polars_errors(what: str) -> Iterator[None]:
     """Turn the errors of polars into ours, and its panics, which are not an Exception."""
     try:
         yield
-    except (MemoryError, DataError):
+    except DataError:
         raise
     except (Exception, polars().exceptions.PanicException) as error:
         first = str(error).strip()[:1000].partition("\n")[0]  # it may quote a field of megabytes
@@ -62,30 +60,12 @@ def check_names(names: Iterable[str], name: str) -> None:
             raise DataError(f"The column {short_repr(each)} of {name} must have another name: it reads as a pattern.")
 
 
-class OddValueError(DataError):
-    """A column has a value that is not like the others: read as text, all of them could be read."""
-
-    def __init__(self, message: str, column: str, got: str, parameter: str | None = None) -> None:
-        super().__init__(message, parameter=parameter)
-        self.column, self.got = column, got
-
-
-class UnlabelledError(DataError):
-    """No row has a label."""
-
-
 def find_column(key: object, names: Sequence[str], what: str, name: str) -> str:
-    """Return the name of a column that is given by name or number, or a number's text.
-
-    A negative number counts from the end, without a nameless column that a delimiter at the end of each line makes.
-    """
+    """Return the name of a column that is given by name or number, or a number's text."""
     if isinstance(key, str) and key in names:
         return key
-    n = len(names) - (len(names) > 1 and is_nameless(names[-1]))
-    with suppress(ValueError):
-        number = int(str(key))
-        if -n <= number < len(names):
-            return names[number] if number >= 0 else names[n + number]
+    with suppress(ValueError, IndexError):
+        return names[int(str(key))]
     raise DataError(
         f"The {what} must be a column of {name}, which has {list_names(names)}. Got {short_repr(key)} instead."
         f"{did_you_mean(key, names)}",
@@ -144,8 +124,6 @@ class _Table:
             return list(self.options.columns)
         dropped = {find_column(key, names, "column to drop", self.name) for key in self.options.drop}
         wanted = [one for one in names if one != self.label and one not in dropped]
-        if wanted and is_nameless(wanted[-1]) and self.frame[wanted[-1]].null_count() == self.frame.height:
-            wanted.pop()  # as a delimiter at the end of each line makes
         if not wanted:
             raise DataError(f"There must be a column of features in {self.name}. Got {list_names(names)} instead.")
         for number in (names.index(one) for one in wanted if is_nameless(one)):
@@ -158,45 +136,36 @@ class _Table:
 
     def read(self, name: str) -> Series:
         """Return a column that holds what is asked for, or what it held in the parts before."""
-        column, seen, is_label = self.frame.get_column(name), self.part.seen, name == self.label
-        told = (self.options.label_kind if is_label else None) or self.options.kind_of(name)
-        before = None if seen is None or told is not None else seen.get(name)
+        column, seen, is_label = self.frame.get_column(name), self.part.seen or {}, name == self.label
+        told = "text" if is_label and self.options.label_kind else self.options.kind_of(name)
+        wanted = told or seen.get(name)
         if self.part.typed is not None:
-            wanted = ("text" if told else before or "label") if is_label else told or before
-            column = self.part.typed(column, wanted, self.about.place)
-        if told is not None:
-            column = self._converted(column, told)
-        elif before is not None:
-            column = self._converted(column, before, in_batches=True)
+            column = self.part.typed(column, wanted or ("label" if is_label else None), self.about.place)
+        if wanted is not None:
+            column = self._converted(column, wanted, in_batches=told is None)
         kind = kind_of(column)
-        if seen is not None and kind not in ("nothing", "other"):
-            seen[name] = "truth" if kind == "boolean" else kind
+        if self.part.seen is not None and kind not in ("nothing", "other"):
+            self.part.seen[name] = "truth" if kind == "boolean" else kind
         if column.dtype.is_float() and column.is_infinite().any():
             row = int(column.is_infinite().arg_true()[0])
             got = f"{column[row]} in {self.about.place(row)}"
-            raise OddValueError(f"The column {name!r} of {self.name} must hold finite numbers. Got {got}.", name, got)
+            raise DataError(f"The column {name!r} of {self.name} must hold finite numbers. Got {got}.")
         return column
 
-    def _converted(self, column: Series, wanted: str, *, in_batches: bool = False) -> Series:
-        """Return a column that holds what is wanted; between batches numbers, truth values and codes are not mixed."""
+    def _converted(self, column: Series, wanted: str, *, in_batches: bool) -> Series:
         pl, kind = polars(), kind_of(column)
         types = {"number": pl.Float64, "truth": pl.Boolean, "date": pl.Date, "text": pl.String}
-        nothing = pl.Series(column.name, [None] * len(column), dtype=types[wanted])
-        if kind == "nothing":
-            return nothing
-        if wanted == "text":
-            return column if kind in ("text", "other") else column.cast(pl.String)
+        if wanted == "text" and kind not in ("nothing", "other"):
+            return column.cast(pl.String)
         found = column
-        mixed = in_batches and {kind, wanted} in ({"boolean", "number"}, {"number", "truth"})
-        if mixed or (wanted == "date" and kind not in ("date", "text")):
-            found = nothing
-        elif wanted == "number" and kind == "text":
-            found = column.cast(pl.String).cast(pl.Float64, strict=False)
-            odd = ~found.is_finite().fill_null(True)
-            found = found.set(odd | is_code(column) if in_batches else odd, None)
+        if kind == "nothing" or (wanted == "date" and kind not in ("date", "text")):
+            found = pl.Series(column.name, [None] * len(column), dtype=types[wanted])
+        elif wanted == "number" and kind in ("text", "boolean"):
+            found = column.cast(pl.Float64, strict=False)
+            found = found.set(~found.is_finite().fill_null(True), None)
         elif wanted == "truth" and kind != "boolean":
             texts = column.cast(pl.String).str.to_lowercase()
-            found = texts.replace_strict(_TRUTH, default=None, return_dtype=pl.Boolean)
+            found = texts.replace_strict(TRUTH, default=None, return_dtype=pl.Boolean)
         wrong = found.is_null() & column.is_not_null()
         if not wrong.any():
             return found
@@ -220,7 +189,7 @@ class _Table:
                 parameter="drop_unlabelled",
             )
         if n == X.height and not may_be_empty:
-            raise UnlabelledError(f"None of the {n:,} rows of {name} has a label in column {self.label!r}.")
+            raise DataError(f"None of the {n:,} rows of {name} has a label in column {self.label!r}.")
         complete = np.ones(X.height, dtype=bool)
         for column in X.get_columns() if options.missing != "keep" else ():
             if column.null_count() or column.dtype.is_float():
@@ -253,20 +222,12 @@ def frame_examples(part: Part, options: ReadOptions, about: Examples, name: str,
     found = found if kept.all() else found.take(kept)
     if y is None:
         return found
-    what = f"The label column {table.label!r} of {name}"
-    return replace(found, y=tidy_labels(_label_array(y.filter(kept), what), what), label=table.label)
-
-
-def _label_array(column: Series, what: str) -> Array:
-    if kind_of(column) not in ("text", "nothing"):
-        return np.asarray(column.to_numpy())
-    texts = column.cast(polars().String)
-    longest = texts.str.len_chars().max() or 0
-    if longest > _MAX_CHARACTERS:  # NumPy gives every label the space of the longest
-        raise DataError(
-            f"{what} must hold names of classes, of at most {_MAX_CHARACTERS} characters. Got {longest} instead."
-        )
-    return np.array(texts.to_list(), dtype=np.str_)
+    labels = y.filter(kept)
+    if kind_of(labels) in ("text", "nothing"):
+        array = np.array(labels.cast(polars().String).to_list(), dtype=np.str_)
+    else:
+        array = np.asarray(labels.to_numpy())
+    return replace(found, y=tidy_labels(array, f"The label column {table.label!r} of {name}"), label=table.label)
 
 
 def is_code(column: Series) -> Series:

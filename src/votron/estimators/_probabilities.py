@@ -16,97 +16,28 @@ keeps rows; the slope is computed when it is first asked for.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from votron._util.resources import n_bytes, team
+from votron._util.resources import team
 from votron._util.types import Floats, Index, Rows, RowsLike
-from votron.cluster.rows import SpreadRows
 from votron.errors import NotAvailableError
 from votron.estimators._data import available_unless, is_collection, warn
+from votron.estimators._training import MOST_SAMPLED, Sample, class_numbers, evenly
 from votron.estimators.base import VotronClassifier
 from votron.rules import Vectors
 from votron.rules.scan import Choice
 
 ENOUGH = 500
 """Held-out rows from which they are preferred to rows of the first pass."""
-_MOST = 1024
-"""Rows that are kept for probabilities; fewer, where these would take more than `_MOST_BYTES`."""
-_MOST_BYTES = 16 << 20
 _GROUPS = 16
 """Moments at which rows of the first pass are scored, each by the vectors before the first row of its group."""
 _STEEPEST = 5.0
 """The slope, in units of the mean lead of the best class, that is expected where all rows are right."""
 _RANGE = 1e-3, 1e3
 """Slopes in these units that are looked at."""
-
-
-@dataclass(frozen=True, eq=False)
-class Sample:
-    """Rows for probabilities: their classes, and the steps of training before each was presented."""
-
-    rows: Rows
-    labels: Index
-    times: Index
-    before: Mapping[str, Floats] = field(default_factory=dict)
-    """Their scores at that time, by predictor, where they cannot be computed later."""
-    grouped: bool = False
-    """Whether classes came one after another, so that the sample lacks some."""
-    held_out: bool = False
-
-    def __len__(self) -> int:
-        return len(self.labels)
-
-    def part(self, some: Index) -> Sample:
-        before = {key: scores[some] for key, scores in self.before.items()}
-        return replace(self, rows=self.rows[some], labels=self.labels[some], times=self.times[some], before=before)
-
-    def joined(self, more: Sample) -> Sample:
-        """Return these rows and those of a later batch, without the oldest where they are too many."""
-        sparse = sp.issparse(self.rows) or sp.issparse(more.rows)
-        pair = [sp.csr_matrix(rows) if sparse else rows for rows in (self.rows, more.rows)]
-        both = Sample(
-            sp.vstack(pair, format="csr") if sparse else np.concatenate(pair),
-            np.concatenate([self.labels, more.labels]),
-            np.concatenate([self.times, more.times]),
-            {key: np.concatenate([scores, more.before[key]]) for key, scores in self.before.items()},
-        )
-        both = both.part(np.arange(len(both))[-_room(both.rows, _MOST) :])
-        return replace(both, grouped=come_grouped(both.labels))
-
-
-def second_half(order: Index, presented: int, rows: Rows, most: int = _MOST, *, later: bool = False) -> Index:
-    """Return the steps before which rows are sampled: of the first pass the second half, of a later batch all along."""
-    n = min(presented, len(order))
-    if later:
-        return _evenly(n, most)
-    return n // 2 + _evenly(n - n // 2, _room(rows, most))
-
-
-def _evenly(n: int, most: int) -> Index:
-    """Return at most so many of the numbers below n, from first to last, equally far from one another."""
-    return np.arange(n) if n <= most else np.arange(most) * n // most
-
-
-def _room(rows: Rows | SpreadRows, most: int) -> int:
-    size: int = max(1, n_bytes(rows) // max(1, rows.shape[0]))
-    return max(1, min(most, _MOST_BYTES // size))
-
-
-def class_numbers(codes: Index, n_vectors: int) -> Index:
-    """Return the numbers of the classes, of which training calls the second of two 0."""
-    return np.asarray(1 - codes if n_vectors == 1 else codes, dtype=np.int64)
-
-
-def come_grouped(codes: Index) -> bool:
-    """Tell whether labels come class after class."""
-    runs = 1 + np.count_nonzero(codes[1:] != codes[:-1])
-    few = len(codes) > 1 and runs <= 1 + codes.max()  # if not, there is no need to count classes
-    return bool(few and runs == len(np.unique(codes)) < len(codes))
 
 
 def columns_of(scores: Floats) -> Floats:
@@ -269,9 +200,6 @@ class ProbabilisticClassifier(VotronClassifier):
             known |= self._computed_slopes([key for key in self._predictor_keys() if key not in known])
         return dict(sorted(known.items()))  # whatever was asked for first
 
-    def _take_sample(self, sample: Sample | None) -> None:
-        self._sample, self._slopes = sample or None, {}
-
     def _take_held_out(self, rows: Rows, codes: Index, n_steps: int) -> None:
         """Have slopes computed from rows that were held out, if they are enough; or from those that there are."""
         if len(codes) < ENOUGH:
@@ -279,22 +207,22 @@ class ProbabilisticClassifier(VotronClassifier):
                 return  # what a file says stays
             before = self._sample.part(np.flatnonzero(self._sample.times <= n_steps))
             if len(before):
-                self._take_sample(before)
+                self._sample, self._slopes = before, {}
                 return
-        some = _evenly(len(codes), _MOST)
+        some = evenly(len(codes), MOST_SAMPLED)
         labels, times = class_numbers(codes[some], self._n_vectors), np.full(len(some), n_steps)
-        self._take_sample(Sample(rows[some], labels, times, held_out=True))
+        self._sample, self._slopes = Sample(rows[some], labels, times, held_out=True), {}
 
     def _add_to_sample(self, sample: Sample | None) -> None:
         """Have slopes computed from rows of a further batch too; what a file says stays until there are enough."""
         known = self._sample
         if known is None:
-            if not self._slopes or (sample and len(sample) >= ENOUGH):
-                self._take_sample(sample)
-        elif sample and not known.held_out:  # held-out rows are better than rows that were learnt
-            self._take_sample(known.joined(sample))
-        else:
-            self._take_sample(known)  # whose slopes are others by now
+            if self._slopes and (sample is None or len(sample) < ENOUGH):
+                return
+            self._sample = sample
+        elif sample is not None and not known.held_out:  # held-out rows are better than rows that were learnt
+            self._sample = known.joined(sample)
+        self._slopes = {}
 
     def _predictor_key(self) -> str:
         raise NotImplementedError

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
 from functools import partial
 from numbers import Integral
 from types import FrameType
@@ -22,9 +21,9 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 
 from votron._util.progress import Progress
-from votron._util.resources import available_memory, chunks, rows_in_bytes
+from votron._util.resources import available_memory, chunks, n_bytes, rows_in_bytes
 from votron._util.text import rounded_bytes
-from votron._util.types import Array, Estimator, Index, Rows
+from votron._util.types import Array, Estimator, Floats, Index, Rows
 from votron.cluster.rows import SpreadRows
 from votron.engine import TrainingRun
 from votron.errors import NotRepresentableError, VotronError
@@ -43,6 +42,9 @@ _WORTH_ASKING = 64 << 20
 """Bytes of weights from which on free memory is looked up."""
 _LONGEST = 2**62
 """Steps that can be counted."""
+MOST_SAMPLED = 1024
+"""Rows that are kept for probabilities; fewer, where these would take more than `_MOST_BYTES`."""
+_MOST_BYTES = 16 << 20
 
 
 @contextmanager
@@ -210,22 +212,29 @@ class EarlyStop:
             self.look(min(self.looked - self.looked % self.n + self.n, steps))
 
 
+class OutOfTime(Exception):  # not an error: whoever set the deadline goes on with what there is
+    """Training was given up at its deadline."""
+
+
 class Watch:
     """A watcher of the engine: hands progress on, and ends training when it is time or Ctrl-C is pressed.
 
     It ends after this block of rows; at a second Ctrl-C at once.
     """
 
-    def __init__(self) -> None:
-        self.report: Callable[[int, int, int], None] | None = None
-        self.early_stop: EarlyStop | None = None
-        self.interrupted = False
-        self.before = 0
-        """Steps of earlier parts, where each counts its own."""
+    early_stop: EarlyStop | None = None
+    interrupted = False
+    before = 0
+    """Steps of earlier parts, where each counts its own."""
+
+    def __init__(self, bar: Progress | None, words: Callable[[int, int], str], deadline: float) -> None:
+        self.bar, self.words, self.deadline = bar, words, deadline
 
     def update(self, step: int, epoch: int, mistakes: int) -> None:
-        if self.report is not None:
-            self.report(self.before + step, epoch, mistakes)
+        if self.bar is not None:
+            self.bar.update(self.before + step, self.words(epoch, mistakes))
+        if time.monotonic() > self.deadline:
+            raise OutOfTime
         stop = self.early_stop
         if stop is not None and (step % stop.n == 0 or step >= stop.n_steps):
             stop.look(step)
@@ -252,10 +261,6 @@ class Watch:
             signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-class OutOfTime(Exception):  # not an error: whoever set the deadline goes on with what there is
-    """Training was given up at its deadline."""
-
-
 def watched(
     model: Estimator,
     train: Callable[[Watch], T],
@@ -265,22 +270,79 @@ def watched(
     words: Callable[[int, int], str] = "epoch {}, {:,} mistakes".format,
 ) -> tuple[T, bool]:
     """Train, and return the outcome and whether Ctrl-C ended training."""
-    watch, deadline = Watch(), model._deadline
-    with Progress(n_steps, bool(model.verbose), unit=unit) as bar, watch.minding_ctrl_c():
-
-        def report(step: int, epoch: int, mistakes: int) -> None:
-            bar.update(step, words(epoch, mistakes))
-            if time.monotonic() > deadline:
-                raise OutOfTime
-
-        if model.verbose or deadline < math.inf:
-            watch.report = report
-        return train(watch), watch.interrupted
+    with Progress(n_steps, True, unit=unit) if model.verbose else nullcontext() as bar:
+        watch = Watch(bar, words, model._deadline)
+        with watch.minding_ctrl_c():
+            return train(watch), watch.interrupted
 
 
 def in_epochs(model: Estimator, n_steps: int, train: Callable[[Watch], TrainingRun]) -> TrainingRun:
     run, interrupted = watched(model, train, n_steps)
     return replace(run, interrupted=interrupted)
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Rows for probabilities: their classes, and the steps of training before each was presented."""
+
+    rows: Rows
+    labels: Index
+    times: Index
+    before: Mapping[str, Floats] = field(default_factory=dict)
+    """Their scores at that time, by predictor, where they cannot be computed later."""
+    grouped: bool = False
+    """Whether classes came one after another, so that the sample lacks some."""
+    held_out: bool = False
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def part(self, some: Index) -> Sample:
+        before = {key: scores[some] for key, scores in self.before.items()}
+        return replace(self, rows=self.rows[some], labels=self.labels[some], times=self.times[some], before=before)
+
+    def joined(self, more: Sample) -> Sample:
+        """Return these rows and those of a later batch, without the oldest where they are too many."""
+        sparse = sp.issparse(self.rows) or sp.issparse(more.rows)
+        pair = [sp.csr_matrix(rows) if sparse else rows for rows in (self.rows, more.rows)]
+        both = Sample(
+            sp.vstack(pair, format="csr") if sparse else np.concatenate(pair),
+            np.concatenate([self.labels, more.labels]),
+            np.concatenate([self.times, more.times]),
+            {key: np.concatenate([scores, more.before[key]]) for key, scores in self.before.items()},
+        )
+        both = both.part(np.arange(len(both))[-_room(both.rows, MOST_SAMPLED) :])
+        return replace(both, grouped=come_grouped(both.labels))
+
+
+def second_half(order: Index, presented: int, rows: Rows, most: int = MOST_SAMPLED, *, later: bool = False) -> Index:
+    """Return the steps before which rows are sampled: of the first pass the second half, of a later batch all along."""
+    n = min(presented, len(order))
+    if later:
+        return evenly(n, most)
+    return n // 2 + evenly(n - n // 2, _room(rows, most))
+
+
+def evenly(n: int, most: int) -> Index:
+    """Return at most so many of the numbers below n, from first to last, equally far from one another."""
+    return np.arange(n) if n <= most else np.arange(most) * n // most
+
+
+def _room(rows: Rows | SpreadRows, most: int) -> int:
+    size: int = max(1, n_bytes(rows) // max(1, rows.shape[0]))
+    return max(1, min(most, _MOST_BYTES // size))
+
+
+def class_numbers(codes: Index, n_vectors: int) -> Index:
+    """Return the numbers of the classes, of which training calls the second of two 0."""
+    return np.asarray(1 - codes if n_vectors == 1 else codes, dtype=np.int64)
+
+
+def come_grouped(codes: Index) -> bool:
+    """Tell whether labels come class after class."""
+    runs = 1 + np.count_nonzero(codes[1:] != codes[:-1])
+    few = len(codes) > 1 and runs <= 1 + codes.max()  # if not, there is no need to count classes
+    return bool(few and runs == len(np.unique(codes)) < len(codes))
 
 
 def check_room(model: Estimator, needed: int) -> None:

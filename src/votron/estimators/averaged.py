@@ -28,14 +28,8 @@ from votron.estimators._data import (
     margins_of,
     training_data,
 )
-from votron.estimators._probabilities import (
-    ProbabilisticClassifier,
-    Sample,
-    class_numbers,
-    come_grouped,
-    second_half,
-    slope_of,
-)
+from votron.estimators._probabilities import ProbabilisticClassifier, slope_of
+from votron.estimators._training import Sample, class_numbers, come_grouped, second_half
 from votron.kernels import LinearKernel
 from votron.rules.forms import Form, Linear, linear_scores
 
@@ -173,7 +167,7 @@ class AveragedPerceptronClassifier(ProbabilisticClassifier):
                     trainer.time = n_steps  # after convergence the vectors only grow older
             self._keep(trainer)
             self._set_history(training.history_of_fit(self, data, order, held_out, run))
-            self._take_sample(scored.sample(grouped=not self.shuffle))
+            self._sample, self._slopes = scored.sample(grouped=not self.shuffle), {}
             if len(held_out):
                 self._take_held_out(data.rows[held_out], data.codes[held_out], trainer.time)
         training.tell_of_end(self, run, "the data may not be separable; give a number of epochs")

@@ -37,14 +37,10 @@ from votron.estimators._data import (
 )
 from votron.estimators._probabilities import (
     ProbabilisticClassifier,
-    Sample,
-    class_numbers,
-    come_grouped,
     progressive_scores,
-    second_half,
     slope_of,
 )
-from votron.estimators._training import EarlyStop, Watch
+from votron.estimators._training import EarlyStop, Sample, Watch, class_numbers, come_grouped, second_half
 from votron.estimators.base import SupportVectorMixin
 from votron.kernels.base import Kernel, is_precomputed
 from votron.record import MistakeRecord
@@ -255,7 +251,7 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
             history = training.history_of_fit(self, data, order, held_out, run)
             self._set_history(replace(history, rows_repeated=presented > len(order), chosen_rule=rule))
             at = second_half(order, presented, data.rows)
-            self._take_sample(self._sample_of(data, order, at, 0, grouped=not self.shuffle))
+            self._sample, self._slopes = self._sample_of(data, order, at, 0, grouped=not self.shuffle), {}
             if len(held_out):
                 unseen, codes, weights = data.held_out(held_out, self.kernel_)
                 if rule is None:
@@ -432,8 +428,10 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
         i, j = first_best(right)
         return times[i], choices[j][0]
 
-    def _sample_of(self, data: TrainingData, order: Index, at: Index, first: int, *, grouped: bool) -> Sample:
+    def _sample_of(self, data: TrainingData, order: Index, at: Index, first: int, *, grouped: bool) -> Sample | None:
         """Return rows presented at some steps, when ``first`` steps were over before; ``grouped`` if classes may be."""
+        if not len(at):
+            return None
         some = order[at]
         rows = data.rows.brought(some) if isinstance(data.rows, SpreadRows) else data.rows[some]
         rows, labels = data.with_all_columns(rows, self.kernel_), class_numbers(data.codes[some], self._n_vectors)

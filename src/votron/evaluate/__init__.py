@@ -1,7 +1,6 @@
 """Evaluating a classifier on labelled rows, and comparing several on the same folds."""
 
-from votron.evaluate._compare import compare
-from votron.evaluate.candidates import CANDIDATES, SCORES
+from votron.evaluate._compare import CANDIDATES, SCORES, compare
 from votron.evaluate.comparison import Comparison, ComparisonRow
 from votron.evaluate.evaluation import Evaluation
 

@@ -7,26 +7,30 @@ import pickle
 import tempfile
 import time
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from importlib import import_module
 from numbers import Integral, Real
 from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
 from sklearn.dummy import DummyClassifier
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import get_scorer, log_loss
 from sklearn.model_selection import StratifiedKFold, cross_validate
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils import _safe_indexing
 from sklearn.utils._param_validation import Interval, StrOptions, validate_parameter_constraints
+from sklearn.utils._response import _get_response_values
 from sklearn.utils.validation import _num_samples, has_fit_parameter
 from threadpoolctl import threadpool_limits
 
-from votron._util.frames import dense, is_frame
+from votron._util.frames import columns_of_words, dense, is_frame
 from votron._util.pipelines import classifier_of
 from votron._util.resources import effective_threads
 from votron._util.text import joined, on_one_line, shortened
@@ -35,10 +39,32 @@ from votron.errors import VotronError
 from votron.estimators import VotedPerceptronClassifier
 from votron.estimators._data import check_two_classes, encode_labels, weighed
 from votron.estimators.pipelines import ClassifierPipeline, encoder_for
-from votron.evaluate.candidates import CANDIDATES, SCORES, Scorer, new_candidate, usual_candidates
 from votron.evaluate.comparison import Comparison, ComparisonRow
+from votron.evaluate.evaluation import has_class_scores, mean_auc
 from votron.saving.models import save
 
+CANDIDATES: dict[str, tuple[str, Params]] = {
+    "majority": ("sklearn.dummy.DummyClassifier", {}),
+    "averaged": ("votron.AveragedPerceptronClassifier", {}),
+    "naive-bayes": ("votron.NaiveBayesLinearClassifier", {}),
+    "winnow": ("votron.WinnowClassifier", {}),
+    "voted": ("votron.VotedPerceptronClassifier", {}),
+    "voted-poly": ("votron.VotedPerceptronClassifier", {"kernel": "poly"}),
+    "adatron": ("votron.KernelAdatronClassifier", {"kernel": "rbf", "normalize_kernel": True, "C": 10.0}),
+    "voted-cv": ("votron.VotedPerceptronClassifierCV", {}),
+    "logistic": ("sklearn.linear_model.LogisticRegression", {"max_iter": 1000}),
+    "linear-svc": ("sklearn.svm.LinearSVC", {}),
+    "sgd": ("sklearn.linear_model.SGDClassifier", {}),
+    "neighbours": ("sklearn.neighbors.KNeighborsClassifier", {}),
+    "svc": ("sklearn.svm.SVC", {}),
+    "forest": ("sklearn.ensemble.RandomForestClassifier", {}),
+    "boosting": ("sklearn.ensemble.HistGradientBoostingClassifier", {}),
+}
+"""Class and parameters of each, the quick ones first, since Ctrl-C and a time limit leave what is finished."""
+
+
+SCORES = ("accuracy", "balanced_accuracy", "f1_macro", "roc_auc", "neg_log_loss")
+"""The scores, named as scikit-learn names its scorers; more is better."""
 _CONSTRAINTS = {
     "score": [StrOptions(set(SCORES))],
     "folds": [Interval(Integral, 2, None, closed="left")],
@@ -84,7 +110,7 @@ def compare(
     X : array, CSR matrix or data frame with n_samples rows
         The examples. Tables are encoded as by `votron.table_classifier`, for each classifier.
     y : array of shape (n_samples,)
-        The labels. Each class needs at least two rows, and one class as many as there are folds.
+        The labels; one class needs as many rows as there are folds.
     estimators : list of str, or dict of classifiers, optional
         Names of `votron.evaluate.CANDIDATES`, or classifiers by names of your own; pipelines take the rows as they
         are. By default those of Votron that suit the data, and the majority: always the most frequent class.
@@ -141,7 +167,7 @@ def compare(
     models = _models(drawn.X, estimators, sklearn, encoding or {}, settings)
     end = math.inf if max_seconds is None else start + max_seconds
     with threadpool_limits(threads):
-        found, left_out, stopped = _run(models, drawn, splits, SCORES[score], end, callback)
+        found, left_out, stopped = _run(models, drawn, splits, score, end, callback)
     if not found and stopped == "interrupted":
         raise KeyboardInterrupt
     if not found:
@@ -173,11 +199,10 @@ class _Rows:
     y: Array
     weight: Floats | None
     scoring: Floats | None
-    weighs_classes: bool
 
     def take(self, at: Index) -> _Rows:
         weight, scoring = (None if each is None else each[at] for each in (self.weight, self.scoring))
-        return _Rows(_safe_indexing(self.X, at), self.y[at], weight, scoring, self.weighs_classes)
+        return _Rows(_safe_indexing(self.X, at), self.y[at], weight, scoring)
 
 
 def _checked(
@@ -194,7 +219,7 @@ def _checked(
         given = None if given is None else given[kept]
     classes, _ = encode_labels(y)
     check_two_classes(classes, (n, getattr(X, "shape", (n, 1))[-1]))
-    return _Rows(X, y, given, scoring, class_weight is not None)
+    return _Rows(X, y, given, scoring)
 
 
 def _drawn(rows: _Rows, max_rows: int | None, seed: int, folds: int) -> _Rows:
@@ -210,22 +235,41 @@ def _drawn(rows: _Rows, max_rows: int | None, seed: int, folds: int) -> _Rows:
 
 def _stratified(y: Array, folds: int, seed: int) -> _Splits:
     """Return for each fold the rows to learn from and those to predict."""
-    classes, counts = np.unique(y, return_counts=True)
-    if counts.min() < 2:
-        rare = classes.tolist()[counts.argmin()]
-        raise VotronError(
-            f"Cross-validation needs at least two rows of every class. Got one row of class {rare!r} instead: "
-            "leave it out, or give it the label of another class."
-        )
-    if counts.max() < folds:
-        raise VotronError(
-            f"The 'folds' parameter of compare must be at most {counts.max()}, the rows of the largest class. "
-            f"Got {folds} instead.",
-            parameter="folds",
-        )
+    if (most := np.unique(y, return_counts=True)[1].max()) < folds:
+        what = f"must be at most {most}, the rows of the largest class. Got {folds} instead."
+        raise VotronError(f"The 'folds' parameter of compare {what}", parameter="folds")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # a class with fewer rows than folds is in some of them only
         return list(StratifiedKFold(folds, shuffle=True, random_state=seed).split(np.zeros(len(y)), y))
+
+
+def _usual_candidates(X: RowsLike, text: str | Collection[str] = ()) -> list[str]:
+    """Return the names of those that suit these rows; ``text`` names columns of texts."""
+    n_rows, n_features = X.shape if hasattr(X, "shape") else np.shape(X)
+    if is_frame(X):
+        words = set(columns_of_words(X)) | ({text} if isinstance(text, str) else set(text))
+        counts = bool(text) or len(words) > n_features / 2
+    elif sp.issparse(X):
+        counts = X.nnz == 0 or X.data.min() >= 0
+    else:
+        rows = np.asarray(X)
+        counts = rows.dtype.kind in "biuf" and rows.min(initial=0) >= 0 and np.mean(rows == 0) > 0.5
+    suits = {
+        "winnow": False,
+        "voted-cv": False,
+        "naive-bayes": counts,
+        "adatron": n_rows <= 1_000,
+        "sgd": n_rows > 10_000 or sp.issparse(X) or bool(text),
+        "svc": n_rows <= 20_000,
+        "boosting": not text and n_features <= 2_000,
+    }
+    return [name for name in CANDIDATES if suits.get(name, True)]
+
+
+def _new_candidate(name: str) -> Estimator:
+    path, params = CANDIDATES[name]
+    module, _, cls = path.rpartition(".")
+    return getattr(import_module(module), cls)(**params)
 
 
 def _models(
@@ -237,7 +281,7 @@ def _models(
 ) -> dict[str, Estimator]:
     """Return the classifiers to compare, unfitted, with those settings that they have and nobody set."""
     own = estimators if isinstance(estimators, Mapping) else {}
-    usual = usual_candidates(X, options.get("text", ()))
+    usual = _usual_candidates(X, options.get("text", ()))
     theirs = [name for name in usual if name != "majority" and CANDIDATES[name][0].startswith("sklearn.")]
     names = [name for name in usual if name not in theirs] if estimators is None else list(estimators)
     names += theirs if sklearn else []
@@ -251,7 +295,7 @@ def _models(
         )
     models = {}
     for name in names:
-        model = clone(own[name]) if name in own else new_candidate(name)
+        model = clone(own[name]) if name in own else _new_candidate(name)
         classifier = classifier_of(model)
         known = classifier.get_params(deep=False)
         classifier.set_params(**{each: value for each, value in settings.items() if known.get(each, 0) is None})
@@ -284,7 +328,7 @@ def _run(
     models: Mapping[str, Estimator],
     rows: _Rows,
     splits: _Splits,
-    scorer: Scorer,
+    score: str,
     end: float,
     callback: Callable[[int, int, str], None] | None,
 ) -> tuple[list[ComparisonRow], dict[str, str], str]:
@@ -303,7 +347,7 @@ def _run(
         try:
             if time.monotonic() > end:
                 raise _OutOfTime
-            found.append(_measured(name, model, rows, splits, scorer, after_fit))
+            found.append(_measured(name, model, rows, splits, score, after_fit))
             del left_out[name]
         except KeyboardInterrupt:
             return found, left_out, "interrupted"
@@ -316,15 +360,13 @@ def _run(
 
 
 def _measured(
-    name: str, model: Estimator, rows: _Rows, splits: _Splits, scorer: Scorer, after_fit: Callable[[str], None]
+    name: str, model: Estimator, rows: _Rows, splits: _Splits, score: str, after_fit: Callable[[str], None]
 ) -> ComparisonRow:
     """Cross-validate a classifier."""
-    classifier, tests, remarks = classifier_of(model), (test for _, test in splits), []
+    classifier, tests = classifier_of(model), (test for _, test in splits)
     if rows.weight is not None and not has_fit_parameter(classifier, "sample_weight"):
         raise VotronError("It takes no weights of rows.")
-    if rows.weighs_classes and "class_weight" not in classifier.get_params():
-        remarks.append("No weights of classes, which it does not take.")
-    size: tuple[int | None, bool] | None = None
+    size: int | None = None
 
     def scores(model: Estimator, X: RowsLike, y: Array) -> dict[str, float]:
         nonlocal size
@@ -334,7 +376,7 @@ def _measured(
             raise KeyboardInterrupt
         test, size = next(tests), size or _size_of(model)
         weights = None if rows.scoring is None else rows.scoring[test]
-        found = {"score": scorer(model, X, y, weights), "predict": _predict_seconds(model, X, len(y))}
+        found = {"score": _score(score, model, X, y, weights), "predict": _predict_seconds(model, X, len(y))}
         after_fit(name)
         return found
 
@@ -343,11 +385,25 @@ def _measured(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         found = cross_validate(model, rows.X, rows.y, cv=splits, scoring=scores, params=params, error_score="raise")
-    if any(issubclass(each.category, ConvergenceWarning) for each in caught):
-        remarks.append("It did not converge.")
+    converged = not any(issubclass(each.category, ConvergenceWarning) for each in caught)
     scored, train, predict = (tuple(found[each].tolist()) for each in ("test_score", "fit_time", "test_predict"))
-    n_bytes, is_file = size or (None, False)
-    return ComparisonRow(name, type(classifier).__name__, scored, train, predict, n_bytes, is_file, tuple(remarks))
+    remarks = () if converged else ("It did not converge.",)
+    return ComparisonRow(name, type(classifier).__name__, scored, train, predict, size, remarks)
+
+
+def _score(name: str, model: Estimator, X: RowsLike, y: Array, weights: Floats | None) -> float:
+    if name == "neg_log_loss":  # also of a fold without rows of some class
+        return -float(log_loss(y, model.predict_proba(X), labels=model.classes_, sample_weight=weights))
+    if name != "roc_auc":
+        return float(get_scorer(name)(model, X, y, sample_weight=weights))
+    if not hasattr(model, "predict_proba") and not has_class_scores(classifier_of(model)):
+        raise VotronError("It has no scores of classes, which roc_auc needs.")
+    scores, _ = _get_response_values(model, X, ["predict_proba", "decision_function"])
+    classes = model.classes_[1:] if scores.ndim == 1 else model.classes_
+    area = mean_auc(y[:, None] == classes, scores.reshape(len(y), -1), weights)
+    if area is None:
+        raise VotronError("A fold has rows of one class only, which have no ROC curve.")
+    return area
 
 
 def _predict_seconds(model: Estimator, X: RowsLike, n: int) -> float:
@@ -358,14 +414,14 @@ def _predict_seconds(model: Estimator, X: RowsLike, n: int) -> float:
     return (time.perf_counter() - start) * _PREDICTED_AT_ONCE / len(predicted)
 
 
-def _size_of(model: Estimator) -> tuple[int | None, bool]:
-    """Return the bytes of a fitted model, and whether they are those of a model file: others are pickled."""
+def _size_of(model: Estimator) -> int | None:
+    """Return the bytes of the model file of a fitted model, or of its pickle where no file can hold it."""
     with suppress(Exception), tempfile.TemporaryDirectory() as folder:
         save(model, path := Path(folder, "model.votron"))
-        return path.stat().st_size, True
-    with suppress(Exception):  # scikit-learn's, or one that no file can hold
-        return len(pickle.dumps(model)), False
-    return None, False
+        return path.stat().st_size
+    with suppress(Exception):
+        return len(pickle.dumps(model))
+    return None
 
 
 def _reason(error: Exception) -> str:

@@ -28,7 +28,7 @@ class ComparisonRow:
     Examples
     --------
     >>> from votron.evaluate import ComparisonRow
-    >>> row = ComparisonRow("voted", "VotedPerceptronClassifier", (0.75, 1.0), (0.1, 0.3), (0.01, 0.01), 2000, True)
+    >>> row = ComparisonRow("voted", "VotedPerceptronClassifier", (0.75, 1.0), (0.1, 0.3), (0.01, 0.01), 2000)
     >>> row.score
     0.875
     """
@@ -42,8 +42,7 @@ class ComparisonRow:
     predict_seconds: tuple[float, ...]
     """Seconds for training on each fold, and for predicting 1,000 rows, both with the encoding of tables."""
     n_bytes: int | None
-    is_file: bool
-    """The size of the model of the first fold (None if it cannot be stored), as a model file or else pickled."""
+    """The size of the model of the first fold, as a model file or else pickled; None if it cannot be stored."""
     remarks: tuple[str, ...] = ()
     """Warnings of training, each once."""
 
@@ -194,7 +193,7 @@ class Comparison:
         """Draw it; return the display."""
         from votron.plots import ComparisonDisplay
 
-        return ComparisonDisplay.from_comparison(self, ax=ax)
+        return ComparisonDisplay(self).plot(ax)
 
     def records(self) -> list[Params]:
         """Return the table as a list of dicts, which ``pandas.DataFrame`` takes."""
@@ -218,7 +217,6 @@ class Comparison:
             "train_seconds": float(np.median(row.train_seconds)),
             "predict_seconds": float(np.median(row.predict_seconds)),
             "bytes": row.n_bytes,
-            "stored_as": None if row.n_bytes is None else "model file" if row.is_file else "pickle",
             "scores": list(row.scores),
             "remarks": list(row.remarks),
         }

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 from scipy.special import betaincinv
-from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
+from sklearn.metrics import confusion_matrix, precision_recall_fscore_support, roc_auc_score
 
 from votron._util.frames import plain_labels
 from votron._util.pages import name_of
@@ -17,7 +17,6 @@ from votron._util.text_tables import as_text
 from votron._util.types import Array, Classes, Estimator, Floats, Index, Label, Labels, Params, RowsLike
 from votron.errors import VotronError
 from votron.estimators._probabilities import ProbabilisticClassifier
-from votron.evaluate.candidates import has_class_scores, mean_auc
 from votron.plots.training import RulesOverTime, has_moments, rule_words
 from votron.rules.base import rules_that_differ
 
@@ -138,6 +137,23 @@ def clopper_pearson(wrong: int, n: int, confidence: float = 0.95) -> tuple[float
     return low, high
 
 
+def has_class_scores(classifier: Estimator) -> bool:
+    """Tell whether ``decision_function`` has scores of classes, not of pairs of classes."""
+    pairwise = getattr(classifier, "decision_function_shape", None) == "ovo" and len(classifier.classes_) > 2
+    return hasattr(classifier, "decision_function") and not pairwise
+
+
+def mean_auc(known: Array, scores: Floats, weights: Floats | None = None) -> float | None:
+    """Return the area under the ROC curve, of several classes the mean of each against the rest.
+
+    ``known`` tells for each row and class (of two classes, for the second alone) whether it is the true label, and
+    ``scores`` are of the same shape. Classes that all rows have, or none, do not count; None if no other is left.
+    """
+    both = [k for k in range(known.shape[1]) if 0 < np.count_nonzero(known[:, k]) < len(known)]
+    areas = [roc_auc_score(known[:, k], scores[:, k], sample_weight=weights) for k in both]
+    return float(np.mean(areas)) if areas else None
+
+
 class Evaluation:
     """The evaluation of a fitted classifier on labelled rows.
 
@@ -160,8 +176,6 @@ class Evaluation:
     >>> labels = found.add(X[1::2], y[1::2])
     >>> found.counts.n, len(labels)
     (75, 75)
-    >>> print(found.to_text()[:5])
-    error
     """
 
     def __init__(self, model: Estimator, *, all_rules: bool = False, threshold: float | None = None) -> None:
@@ -227,7 +241,7 @@ class Evaluation:
     def ranking(self) -> tuple[Array, Floats] | None:
         """Return of two classes whether rows are of the second, and their scores for it; None where there are none."""
         scores, known = self._ranks(), self._known()[:, -1]
-        if scores is None or len(self.classes) != 2 or not 0 < known.sum() < len(known):
+        if scores is None or self.auc is None or len(self.classes) != 2:
             return None
         return known, scores[:, -1]
 
@@ -332,9 +346,7 @@ class Evaluation:
             return ""
         rows = [["true", "predicted as", "rows"]]
         rows += [[str(true), str(given), f"{n:,}"] for true, given, n in most[:_MOST_CONFUSIONS]]
-        left = len(most) - _MOST_CONFUSIONS
-        more = f"\n... and {counted(left, 'other pair')} of labels" if left > 0 else ""
-        return f"The largest confusions\n{as_text(rows, left=(0, 1))}{more}"
+        return f"The largest confusions\n{as_text(rows, left=(0, 1))}"
 
     def to_dict(self, confidence: float = 0.95) -> Params:
         """Return everything as values that JSON can hold."""

@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 from sklearn.utils import _safe_indexing
 
-from votron._util.plotting import MUTED, STYLE, pyplot
+from votron._util.plotting import MUTED, STYLE, Display, pyplot
 from votron._util.types import Array, Estimator, Floats, Index, Label, RowsLike
 from votron.data import Examples
 from votron.evaluate.evaluation import Evaluation
 from votron.plots import ConfusionsDisplay, MistakesDisplay, ReliabilityDisplay, RulesDisplay, WrongImagesDisplay
-from votron.plots._base import Display
 from votron.plots.predictions import RankingDisplay, images_of, reliability_points, row_margins
 from votron.plots.training import RulesOverTime, has_moments
 

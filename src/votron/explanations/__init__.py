@@ -9,7 +9,7 @@ in the score; what each column does to it, by itself, stands in their place.
 
 from votron.explanations.explanation import Explanation, Explanations, History, Term, Terms
 from votron.explanations.features import Effect, strongest_features
-from votron.explanations.models import explain, suspects
+from votron.explanations.models import explain
 from votron.explanations.suspicion import Suspects
 
 __all__ = [
@@ -22,5 +22,4 @@ __all__ = [
     "Terms",
     "explain",
     "strongest_features",
-    "suspects",
 ]

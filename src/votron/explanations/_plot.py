@@ -21,7 +21,6 @@ _COLUMNS = 10
 
 
 def draw(found: Explanation, ax: Axes, image_shape: tuple[int, int] | None) -> Axes:
-    """Draw an explanation; see `Explanation.plot`."""
     plt = pyplot(screen=True)
     shape = _shape(found, image_shape)
     terms = found.main_sum(as_image=found._pixels is not None)
@@ -51,7 +50,6 @@ def draw(found: Explanation, ax: Axes, image_shape: tuple[int, int] | None) -> A
 
 
 def _shape(found: Explanation, given: tuple[int, int] | None) -> tuple[int, int] | None:
-    """Return height and width of the images that rows are, or None."""
     n = 0 if found._pixels is None else found._pixels.shape[1]
     if not n or given is None:
         return IMAGE_SHAPES.get(n)
@@ -69,7 +67,6 @@ def _note(terms: Terms) -> str:
 
 
 def _draw_columns(ax: Axes, found: Explanation) -> str:
-    """Draw what the value of each column does to the score."""
     shown = sorted(found.columns[:_COLUMNS], key=lambda effect: -effect.change)
     _bars(ax, [shortened(effect.name, _LONGEST) for effect in shown], [effect.change for effect in shown])
     ax.set_xlabel(f"for {found.label} to the right", color=MUTED, fontsize=9.5)
@@ -127,7 +124,6 @@ def _image(
 
 
 def _draw_pixels(ax: Axes, found: Explanation, terms: Terms, shape: tuple[int, int]) -> str:
-    """Draw what each pixel of an image adds to the score."""
     from matplotlib.colors import LinearSegmentedColormap
 
     shares = np.zeros(shape[0] * shape[1])
@@ -147,7 +143,6 @@ def _draw_pixels(ax: Axes, found: Explanation, terms: Terms, shape: tuple[int, i
 
 
 def _draw_history(ax: Axes, history: tuple[History, ...]) -> None:
-    """Draw what the vectors said over the time of training."""
     for i, (each, colour) in enumerate(zip(history, (FOR, AGAINST), strict=False)):
         spans = each.spans(min(_SPANS, max(1, each.n_steps)))
         edges = [low for low, _, _ in spans] + [spans[-1][1]]

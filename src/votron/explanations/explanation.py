@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import UserList
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -35,11 +35,8 @@ class Term:
     name: str
     amount: float  # its summand, before the sum is divided: a whole number where data and kernel values are
     share: float  # its part of the score; above 0 it speaks for the class that is explained
-    value: float
-    """The kernel value of the example with the row, or the feature's value in the row, in the units of the data as far
-    as the steps of a pipeline can be undone."""
-    label: str = ""
-    """Of an example: its class, as far as its mistakes tell, such as "3" or "not 3"."""
+    value: float  # of an example its kernel value with the row; of a feature its value in the row, in the data's units
+    label: str = ""  # of an example: its class, as far as its mistakes tell, such as "3" or "not 3"
     about: str = ""  # of an example of named features: the columns that are largest in it, with their values
     slot: int = -1  # of an example: its place among the support vectors
     column: str = ""  # of a feature: the column that it was made of, where the row came in a frame
@@ -72,14 +69,10 @@ class Terms:
     ([('feature 1', 3.0), ('feature 0', -2.0)], 0.0, 1.0)
     """
 
-    kind: str
-    """The kind of the terms: "examples" or "features"."""
-    words: str
-    """Whose score it is, such as "the last vector"."""
-    exact: bool
-    """Whether that score is the one that predicts, and not, beside a vote, the mean of the vectors' scores."""
-    largest: tuple[Term, ...]
-    """The terms with the largest shares for the class, and those against it, the largest first."""
+    kind: str  # the kind of the terms: "examples" or "features"
+    words: str  # whose score it is, such as "the last vector"
+    exact: bool  # whether that score is the one that predicts, and not, beside a vote, the mean of the vectors' scores
+    largest: tuple[Term, ...]  # those with the largest shares for the class, and those against it, the largest first
     n_for: int  # terms that speak for the class, the largest included
     n_against: int  # terms that speak against it
     amount_for: float  # the sum of their amounts
@@ -89,7 +82,6 @@ class Terms:
 
     @property
     def score(self) -> float:
-        """The sum of everything, divided."""
         return (self.constant + self.amount_for + self.amount_against) / self.divisor
 
     def side(self, positive: bool) -> tuple[Term, ...]:
@@ -101,6 +93,13 @@ class Terms:
         shown = self.side(positive)
         n, amount = (self.n_for, self.amount_for) if positive else (self.n_against, self.amount_against)
         return n - len(shown), (amount - sum(term.amount for term in shown)) / self.divisor
+
+    def rows(self) -> list[Params]:
+        """Return a dict for each term, and for the others together, which add up to the score."""
+        found = [term.to_dict() for term in self.largest]
+        rest = {"others for": self.others(True)[1], "others against": self.others(False)[1]}
+        rest["intercept"] = self.constant / self.divisor
+        return found + [{"name": name, "index": -1, "share": share} for name, share in rest.items() if share]
 
     def to_dict(self) -> Params:
         """Return everything as plain numbers, text, lists and dicts."""
@@ -201,16 +200,13 @@ class Explanation:
     label: Label  # the class that is explained
     against: Label | None  # the class that it is compared with; None where its own score is explained
     predicted: Label  # the class that the model predicts
-    score: float
-    """The score of the class, minus that of the other: what is explained. Of two classes there is one score, positive
-    for the class that is explained."""
+    score: float  # of the class, minus that of the other; of two classes their one score, with the sign for this one
     rule: str  # the rule that the model scores by
     examples: Terms | None  # the score, or what stands beside it, as a sum over training examples
     features: Terms | None  # the same as a sum over features
     history: tuple[History, ...]  # if vectors vote: their votes on the class and on the one that it is compared with
     missing: Mapping[str, str] = field(default_factory=dict)
-    """Columns without a value in the row, which came in a frame, with that and what was filled in, in words: such as
-    "Temp missing, taken as 65"."""
+    """Columns without a value in the frame's row, and what was filled in: such as "Temp missing, taken as 65"."""
     _effects: Callable[[], tuple[Effect, ...]] | None = None
     _pixels: Rows = None
     _support: Rows = None
@@ -228,7 +224,6 @@ class Explanation:
 
     @property
     def sums(self) -> tuple[Terms, ...]:
-        """The sums that there are."""
         return tuple(each for each in (self.examples, self.features) if each is not None)
 
     def main_sum(self, *, as_image: bool) -> Terms | None:
@@ -239,7 +234,6 @@ class Explanation:
 
     @property
     def headline(self) -> str:
-        """What is explained, in words."""
         against = "" if self.against is None else f" rather than {self.against}"
         by = f"{'score' if self.against is None else 'by'} {self.score:.4g}"
         other = "" if self.predicted == self.label else f"; predicted is {self.predicted}"
@@ -260,38 +254,10 @@ class Explanation:
             "vectors": [each.to_dict() for each in self.history],
         }
 
-    def _rows(self) -> Iterator[Params]:
-        """Yield a dict for each term, for the others together, and for each span of training that vectors voted in."""
-
-        def row(kind: str, name: str, share: float, **known: object) -> Params:
-            head = {"row": self.name, "label": self.label, "against": self.against, "kind": kind}
-            usual = {"index": -1, "of_label": "", "value": float("nan"), "missing": False}
-            side = "for" if share > 0 else "against"
-            return {**head, "side": side, "name": name, **usual, **known, "share": share}
-
-        for terms in self.sums:
-            for positive in (True, False):
-                for term in terms.side(positive):
-                    known = {"index": term.index, "of_label": term.label, "value": term.value, "missing": term.missing}
-                    yield row(terms.kind, term.name, term.share, **known)
-                n, share = terms.others(positive)
-                if n:
-                    yield row(terms.kind, "others", share)
-            if terms.constant:
-                yield row(terms.kind, "intercept", terms.constant / terms.divisor, value=1.0)
-        for effect in self.columns:
-            yield row("columns", effect.name, effect.change, missing=effect.missing)
-        for history in self.history:
-            spans = history.spans()
-            for low, high, mean in spans:
-                share, name = history.sign * mean / len(spans), f"epochs {low:.3g} to {high:.3g}"
-                yield row("vectors", name, share, of_label=str(history.label), value=mean)
-
     def plot(self, ax: Axes = None, *, image_shape: tuple[int, int] | None = None) -> Axes:
         """Draw the largest terms, and beneath them how the vectors voted; on ``ax`` the terms alone.
 
-        Rows of 784 and of 64 features without names are taken for images of 28 by 28 and 8 by 8 pixels, others by
-        their ``image_shape``.
+        Rows of 784 and of 64 features without names are taken for images, others by their ``image_shape``.
         """
         from votron.explanations._plot import draw
 
@@ -318,7 +284,6 @@ class Explanation:
         return "\n".join(parts)
 
     def _votes(self) -> str:
-        """Return how the vectors voted, over spans of training."""
         spans = [history.spans() for history in self.history]
         lines = [["mean vote by epoch", *(f"{low:.3g}-{high:.3g}" for low, high, _ in spans[0]), "all"]]
         for each, means in zip(self.history, spans, strict=True):
@@ -359,13 +324,15 @@ class Explanations(UserList[Explanation]):
     """
 
     def to_frame(self) -> Frame:
-        """Return all terms as a pandas DataFrame, one row for each.
-
-        Terms that are not named one by one have the name "others", and the index -1.
-        """
+        """Return the terms as a pandas DataFrame, one row for each, and for all that are not named one by one."""
         import pandas as pd
 
-        return pd.DataFrame([row for each in self for row in each._rows()])
+        rows = []
+        for each in self:
+            head = {"row": each.name, "label": each.label, "against": each.against}
+            rows += [{**head, "kind": terms.kind, **row} for terms in each.sums for row in terms.rows()]
+            rows += [{**head, "kind": "columns", "name": of.name, "share": of.change} for of in each.columns]
+        return pd.DataFrame(rows)
 
     def to_dict(self) -> Params:
         """Return everything as plain numbers, text, lists and dicts, as JSON takes them."""

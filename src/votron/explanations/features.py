@@ -10,7 +10,7 @@ first term.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -29,16 +29,12 @@ if TYPE_CHECKING:
 
 __all__ = ["strongest_features"]
 
-MOST_COLUMNS = 200
-"""Columns beyond which there are no effects: of texts and images each is next to nothing."""
-_SHOWN = 4
-"""Columns of a training row that are shown."""
+MOST_COLUMNS = 200  # columns beyond which there are no effects: of texts and images each is next to nothing
+_SHOWN = 4  # columns of a training row that are shown
 _MOST_ROWS = 64
-_CELLS_AT_ONCE = 1 << 22
 
 
 def dense_row(row: Rows) -> Floats:
-    """Return the values of one row, those that are 0 included."""
     return dense(row).astype(np.float64).reshape(-1)
 
 
@@ -50,8 +46,7 @@ class Features:
     columns: list[str]  # for each feature the column of the data that it was made of
     scale: Floats
     offset: Floats  # factors and offsets that undo the scaling of values
-    encoded: list[tuple[Column, int] | None] = field(default_factory=list)
-    """For each feature the column of a TableEncoder that made it, and which of its features it is."""
+    encoded: list[tuple[Column, int] | None]  # the column of a TableEncoder, and which of its features it is
     frame: Frame | None = None  # the rows as they came
 
     @classmethod
@@ -217,12 +212,9 @@ class Effect:
     ('width', True)
     """
 
-    name: str
-    """The column, and its value: of frames as it came, or that it is missing; of other rows where it is one feature."""
+    name: str  # the column with its value, as far as that is known
     column: str  # the column alone
-    change: float
-    """By how much the score would fall, in the mean, with the value of another row: above 0 where it speaks for the
-    class that is explained."""
+    change: float  # by how much the score would fall, in the mean, with the value of another row
     missing: bool = False  # whether the row, which came in a frame, had no value there
 
 
@@ -237,9 +229,6 @@ class ColumnEffects:
         self.columns = places if known and 1 < len(places) <= MOST_COLUMNS else {}
         spread = np.unique(np.linspace(0, others.shape[0] - 1, _MOST_ROWS).round().astype(np.int64))
         self._others: Rows = others[spread] if self.columns else others[:0]
-        if not sp.issparse(self._others):
-            fits = max(1, _CELLS_AT_ONCE // max(1, others.shape[1]))
-            self._others = self._others[:: -(-len(self._others) // fits) or 1]
 
     def of(self, row: Rows, mix: Floats, i: int) -> tuple[Effect, ...]:
         """Return the effects on the score of row ``i``, the largest first; none where columns are unknown."""

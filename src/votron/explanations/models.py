@@ -7,7 +7,8 @@ explained, -1 for that of the class it is compared with, 0 for the others; two c
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
-from functools import partial
+from dataclasses import dataclass
+from functools import cached_property, partial
 from itertools import repeat
 from numbers import Integral
 
@@ -21,16 +22,14 @@ from votron.blocks import affine_weights, support_values
 from votron.errors import VotronError
 from votron.explanations.explanation import Explanation, Explanations, History, Term, Terms
 from votron.explanations.features import ColumnEffects, Features, dense_row, features_after
-from votron.explanations.suspicion import Suspects
 from votron.record import labels_of
 from votron.rules import RULES, TallyRule, forms
 from votron.rules.base import Combination
 from votron.rules.scan import row_draws
 
-__all__ = ["explain", "suspects"]
+__all__ = ["explain"]
 
-VALUES_AT_ONCE = 1 << 22
-"""Kernel values that are in memory at once."""
+VALUES_AT_ONCE = 1 << 22  # kernel values that are in memory at once
 
 
 def explain(
@@ -77,32 +76,6 @@ def explain(
     names = X.index if in_pandas(X) else None
     how = {"top": top, "first": first, "feature_names": features, "names": names}
     found = classifier_of(model).explain(rows, label, against, **how)
-    return found
-
-
-def suspects(model: Estimator, top: int | None = None) -> Suspects:
-    """Return the training rows whose labels the record casts doubt on, the most suspicious first.
-
-    ``top`` limits their number; see `VotedPerceptronClassifier.suspects`. A Pipeline may end in the model.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_digits
-    >>> from votron import VotedPerceptronClassifier
-    >>> X, y = load_digits(return_X_y=True)
-    >>> y[100] = 7  # it is a 4
-    >>> model = VotedPerceptronClassifier(kernel="rbf", margin=2.0, random_state=0).fit(X, y)
-    >>> found = suspects(model, top=1)
-    >>> found.row.tolist(), found.taken_for
-    ([100], [4])
-    """
-    classifier = classifier_of(model)
-    if not hasattr(classifier, "suspects"):
-        raise VotronError(
-            "Suspects are found in the record of a VotedPerceptronClassifier, or a Pipeline that ends in one. Got an "
-            f"object of type {type(classifier).__name__} instead."
-        )
-    found: Suspects = classifier.suspects(top)
     return found
 
 
@@ -202,23 +175,22 @@ def _plain(label: Label) -> Label:
     return label.item() if isinstance(label, np.generic) else label
 
 
+@dataclass(eq=False)
 class _Accounts:
     """The scores of rows by a form of model, as sums of which the largest terms have names."""
 
-    def __init__(
-        self,
-        form: forms.Form,
-        rows: Rows,
-        mixes: Floats,
-        classes: Classes,
-        features: Features | None,
-        row_names: Mapping[int, str],
-        first: int,
-        top: int | None,
-    ) -> None:
-        self.form, self.rows, self.mixes, self.classes = form, rows, mixes, classes
-        self.features, self.row_names, self.first, self.top = features, row_names, first, top
-        self.labels = [] if isinstance(form, forms.Linear) else support_labels(form.dual_coef, classes)
+    form: forms.Form
+    rows: Rows
+    mixes: Floats
+    classes: Classes
+    features: Features | None
+    row_names: Mapping[int, str]
+    first: int
+    top: int | None
+
+    @cached_property
+    def labels(self) -> list[str]:
+        return support_labels(self.form.dual_coef, self.classes)  # type: ignore[union-attr]
 
     def of_rows(self) -> Iterator[tuple[dict[str, Terms], tuple[History, ...]]]:
         """Yield the sums that make the score of each row, and the scores of its vectors, where these make it."""

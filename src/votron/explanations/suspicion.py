@@ -5,10 +5,9 @@ Problem: which labels of the training data may be wrong? Input: a record. Output
     suspicion = Σ over its mistakes of wrongness · √epoch, where wrongness = max(0, −y v·x / (‖v‖ ‖x‖)),
 
 the cosine of the angle between the row and the vector v that got it wrong, and the epoch is when that was, in passes
-over the data. So a row counts by how often it was mistaken, by how far it lay on the wrong side, and by how late that
-was, when the vectors had learnt from the others. Each alone does worse: counts cannot tell a row near the border from
-one deep in another class, and first passes err on everything. Updates within the margin have no wrongness.
-``python -m benchmarks.suspects`` measures it.
+over the data. Each factor alone does worse: counts cannot tell a row near the border from one deep in another class,
+and first passes err on everything. Updates within the margin have no wrongness. ``python -m benchmarks.suspects``
+measures it.
 """
 
 from __future__ import annotations
@@ -43,17 +42,10 @@ class Suspects:
 
     row: Index  # rows of the training data (in `partial_fit`: presentation numbers)
     suspicion: Floats
-    """The sum over mistakes of the cosine of the angle by which a row lay on the wrong side, times the root of the
-    epoch."""
-    mistakes: Index
-    """The number of times that each was presented and mistaken, by its own class's vector or another's."""
-    last: Floats
-    """When the last time was, in passes of `fit`, also if `partial_fit` went on from it; all calls of `partial_fit`
-    alone are one."""
-    labels: list[Label | None]
-    """The label of each row, as far as its mistakes tell: None where only others' vectors were mistaken."""
-    taken_for: list[Label | None]
-    """The class whose vectors claimed the row by mistake, most of all by suspicion; None where none did."""
+    mistakes: Index  # how often each was presented and mistaken, by its own class's vector or another's
+    last: Floats  # when the last time was, in passes of `fit`; all calls of `partial_fit` alone are one
+    labels: list[Label | None]  # as far as the mistakes tell: None where only others' vectors were mistaken
+    taken_for: list[Label | None]  # the class whose vectors claimed the row by mistake, if there is one
     names: list[str]  # the names of the rows, as users know them
 
     def __len__(self) -> int:

@@ -17,15 +17,17 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from numba import cfunc, types
 
 from votron._loops import dual as _loops
-from votron._loops._llvm import compiled_row_loop
 from votron._util.registry import Registry
 from votron._util.resources import chunks
 from votron._util.types import Array, Floats, Index, Rows, RowsLike
 from votron.errors import IndefiniteKernelError, NotRepresentableError, VotronError
 from votron.products import Products, Store, Traits, choose_products, describe
 
+_NUMBERS = types.CPointer(types.float64)
+_ROW_LOOP = types.void(_NUMBERS, types.int64, _NUMBERS, _NUMBERS, _NUMBERS, types.int64, _NUMBERS)
 Term = Any
 """An operand of a formula: a number, an array, or a part of an expression to be exported."""
 
@@ -74,7 +76,10 @@ class RowLoop:
         """The address of the compiled code."""
         with self._lock:  # the code is there as long as what was compiled is held: it must not be made twice
             if self._compiled is None:
-                self._compiled = compiled_row_loop(self._function)
+                try:
+                    self._compiled = cfunc(_ROW_LOOP, cache=True, error_model="numpy")(self._function)
+                except RuntimeError:  # nowhere to keep it
+                    self._compiled = cfunc(_ROW_LOOP, error_model="numpy")(self._function)
             return int(self._compiled.address)
 
     def __reduce__(self) -> tuple[Any, ...]:

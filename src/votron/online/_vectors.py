@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from numbers import Real
 from typing import Any, TypeAlias
 
@@ -17,91 +15,45 @@ from votron._util.text import on_one_line, shortened
 from votron._util.types import Floats, Label
 from votron.errors import VotronError
 from votron.kernels import Kernel
-from votron.kernels.base import negative_diagonal
 
 Example: TypeAlias = Any
 """One example as users give it: a list, an array, a row of a sparse matrix, a mapping of names to numbers, a Series."""
 Row: TypeAlias = Any
 """One example that was read: a read-only float64 array, or a CSR matrix of one row."""
 
-# -- reading ----------------------------------------------------------------------------------------------------------
 
-
-def has_names(x: Example) -> bool:
+def _has_names(x: Example) -> bool:
     """Tell whether features are named: a mapping, what quacks like one (river's VectorDict), or a row of a frame."""
-    quacks = hasattr(x, "keys") and not hasattr(x, "__array__") and not sp.issparse(x)
-    return isinstance(x, Mapping) or quacks or is_named_series(x)
+    return is_named_series(x) or (hasattr(x, "keys") and not hasattr(x, "__array__") and not sp.issparse(x))
 
 
-def read_number(value: object) -> float:
-    """Return a number as a float; NaN where it is not a number."""
-    return math.nan if isinstance(value, bool | np.bool_) or not isinstance(value, Real) else float(value)
-
-
-def _read_named(x: Example) -> dict[Label, float]:
-    """Return a copy of a mapping of names to finite numbers."""
-    values = {name: x[name] for name in x.keys()}  # noqa: SIM118  # not every mapping iterates over its names
-    read = {name: float(v) if isinstance(v, bool | np.bool_) else read_number(v) for name, v in values.items()}
-    for name, value in read.items():
-        if not math.isfinite(value):
-            raise VotronError(
-                "An example of OnlinePerceptron must have finite numbers as features: one-hot encode the others. "
-                f"Got {values[name]!r} for {name!r} instead."
-            )
-    return read
-
-
-def _read_row(x: Example, n_features: int | None = None) -> Row:
-    """Return a copy of a vector, of this many features if it is known: a read-only array, or a CSR matrix."""
-    row = _as_row(x)
-    n = row.shape[-1]
-    if n == 0 or (n_features is not None and n != n_features):
-        wanted = "at least one feature" if n_features is None else f"{n_features} features"
-        raise VotronError(f"An example of this OnlinePerceptron must have {wanted}. Got {n} instead.")
-    values = row.data if sp.issparse(row) else row
-    bad = np.flatnonzero(~np.isfinite(values))
-    if len(bad):
-        where = row.indices[bad[0]] if sp.issparse(row) else bad[0]
-        raise VotronError(
-            f"An example of OnlinePerceptron must have finite features. Got {values[bad[0]]} for feature {where} "
-            "instead."
-        )
-    return row
-
-
-def _as_row(x: Example) -> Row:
+def _read_vector(x: Example, n_features: int | None = None) -> Row:
+    """Return a copy of a vector, of this many features if that is known."""
     sparse = sp.issparse(x)
     try:
-        given = x if sparse else np.asarray(x)
-    except (TypeError, ValueError):  # such as rows of different lengths
+        given = (x.reshape(1, -1) if x.ndim == 1 else x) if sparse else np.asarray(x)
+    except ValueError:  # rows of different lengths
         given = np.asarray(None)
-    if given.dtype.kind not in "biuf":
-        raise VotronError(
-            "An example of OnlinePerceptron must be a vector of numbers, or a mapping of names to numbers. "
-            f"Got {shortened(on_one_line(repr(x)))} instead."
-        )
-    if given.ndim != 1 and not (sparse and given.shape[0] == 1):
-        raise VotronError(f"An example of OnlinePerceptron must be one vector. Got shape {given.shape} instead.")
+    n = given.shape[-1] if given.ndim and n_features is None else n_features
+    numeric = given.dtype.kind in "biuf"
+    if not numeric or given.shape != ((1, n) if sparse else (n,)):
+        got = f"shape {given.shape}" if numeric else shortened(on_one_line(repr(x)))
+        wanted = "numbers" if n_features is None else f"{n_features} numbers"
+        raise VotronError(f"An example of this OnlinePerceptron must be a vector of {wanted}. Got {got} instead.")
+    row: Row = sp.csr_matrix(given, dtype=np.float64, copy=True) if sparse else np.array(given, dtype=np.float64)
     if sparse:
-        row = sp.csr_matrix(given.reshape(1, -1), dtype=np.float64, copy=True)
         row.sum_duplicates()
-        return row
-    return _read_only(np.array(given, dtype=np.float64))
-
-
-def _refuse_names(x: Example, wanted: str) -> None:
-    if has_names(x):
-        raise VotronError(
-            f"The examples of this OnlinePerceptron are {wanted}. Got named features ({type(x).__name__}) instead."
-        )
+    values = row.data if sparse else _read_only(row)
+    bad = np.flatnonzero(~np.isfinite(values))
+    if len(bad):
+        feature = row.indices[bad[0]] if sparse else bad[0]
+        raise VotronError(f"An example must have finite features. Got {values[bad[0]]} for feature {feature} instead.")
+    return row
 
 
 def _read_only(values: Floats) -> Floats:
     values.flags.writeable = False
     return values
-
-
-# -- sums of examples -------------------------------------------------------------------------------------------------
 
 
 class DenseWeights:
@@ -113,21 +65,15 @@ class DenseWeights:
     def __str__(self) -> str:
         return f"vectors of {len(self._v)} features"
 
-    def zero(self) -> DenseWeights:
-        return DenseWeights(len(self._v))
-
-    def read(self, x: Example) -> Any:
-        _refuse_names(x, str(self))
-        return _read_row(x, len(self._v))
+    def read(self, x: Example) -> Row:
+        return _read_vector(x, len(self._v))
 
     def dot(self, x: Row) -> float:
-        with np.errstate(over="ignore", invalid="ignore"):
-            return float(self._v[x.indices] @ x.data if sp.issparse(x) else self._v @ x)
+        return float(self._v[x.indices] @ x.data if sp.issparse(x) else self._v @ x)
 
     def square(self, x: Row) -> float:
         values = x.data if sp.issparse(x) else x
-        with np.errstate(over="ignore"):
-            return float(values @ values)
+        return float(values @ values)
 
     def add(self, coefficient: float, x: Row) -> None:
         if sp.issparse(x):
@@ -148,23 +94,28 @@ class NamedWeights:
     def __str__(self) -> str:
         return "named features"
 
-    def zero(self) -> NamedWeights:
-        return NamedWeights()
-
-    def read(self, x: Example) -> Any:
-        if not has_names(x):
+    def read(self, x: Example) -> Row:
+        if not _has_names(x):
             raise VotronError(
-                "The examples of this OnlinePerceptron have named features, so each must be a mapping of names to "
-                f"numbers. Got an object of type {type(x).__name__} instead."
+                "An example of this OnlinePerceptron must be a mapping of names to numbers. "
+                f"Got an object of type {type(x).__name__} instead."
             )
-        return _read_named(x)
+        values = dict(x)
+        read = {name: float(v) if isinstance(v, Real | np.bool_) else math.nan for name, v in values.items()}
+        for name, value in read.items():
+            if not math.isfinite(value):
+                raise VotronError(
+                    "An example of OnlinePerceptron must have finite numbers as features: one-hot encode the others. "
+                    f"Got {values[name]!r} for {name!r} instead."
+                )
+        return read
 
     def dot(self, x: dict[Label, float]) -> float:
         v = self._v
-        return _sum(v[name] * value for name, value in x.items() if name in v)
+        return math.fsum(v[name] * value for name, value in x.items() if name in v)
 
     def square(self, x: dict[Label, float]) -> float:
-        return _sum(value * value for value in x.values())
+        return math.fsum(value * value for value in x.values())
 
     def add(self, coefficient: float, x: dict[Label, float]) -> None:
         """Add an example; weights that become 0 are forgotten."""
@@ -192,12 +143,8 @@ class KernelWeights:
     def __str__(self) -> str:
         return f"vectors of {self.n_features} features"
 
-    def zero(self) -> KernelWeights:
-        return KernelWeights(self.kernel, self.n_features)
-
-    def read(self, x: Example) -> Any:
-        _refuse_names(x, str(self))
-        row = _read_row(x, self.n_features)
+    def read(self, x: Example) -> Row:
+        row = _read_vector(x, self.n_features)
         dense = _read_only(row.toarray()[0]) if sp.issparse(row) else row
         self.kernel.check(dense[None])
         return dense
@@ -207,25 +154,17 @@ class KernelWeights:
         if not len(rows):
             return 0.0
         if self.kernel.reads_features:
-            with np.errstate(over="ignore", invalid="ignore"):
-                dots, square = np.vecdot(rows, x)[None], np.array([x @ x])  # rows @ x would wake BLAS's threads
+            dots, square = np.vecdot(rows, x)[None], np.array([x @ x])  # rows @ x would wake BLAS's threads
             values, terms = np.empty_like(dots), self.kernel.terms(self._squares.values)
             start = np.zeros(1, dtype=np.int64)
             self.kernel.from_dots(dots, start, 0, len(rows), self.kernel.terms(square), terms, values)
         else:
             values = self.kernel(rows, x[None]).T
-        with np.errstate(over="ignore", invalid="ignore"):
-            return float(np.add.accumulate(self._coefficients.values * values[0])[-1])
+        return float(np.add.accumulate(self._coefficients.values * values[0])[-1])
 
     def square(self, x: Floats) -> float:
-        if self.kernel.reads_features:
-            with np.errstate(over="ignore"):
-                diagonal = self.kernel.diagonal(np.array([x @ x]))
-        else:
-            diagonal = self.kernel.diag(x[None])
-        if diagonal[0] < 0:
-            raise negative_diagonal(self.kernel, diagonal)
-        return float(diagonal[0])
+        kernel = self.kernel
+        return float((kernel.diagonal(np.array([x @ x])) if kernel.reads_features else kernel.diag(x[None]))[0])
 
     def add(self, coefficient: float, x: Floats) -> None:
         self._squares.extend([x @ x])
@@ -241,59 +180,32 @@ Weights: TypeAlias = DenseWeights | NamedWeights | KernelWeights
 
 
 def weights_for(x: Example, kernel: Kernel | None) -> Weights:
-    if has_names(x):
-        if kernel is not None:
-            _refuse_names(x, "with a kernel vectors: use scikit-learn's DictVectorizer, or to_numpy() of a Series")
+    """Return weights of 0 for examples like this one."""
+    if kernel is None and _has_names(x):
         return NamedWeights()
-    n_features = _read_row(x).shape[-1]
+    n_features = _read_vector(x).shape[-1]
     return DenseWeights(n_features) if kernel is None else KernelWeights(kernel, n_features)
 
 
-def _sum(products: Iterable[float]) -> float:
+def read_target(target: Any, kernel: Kernel | None) -> tuple[Weights, Weights, float]:
+    """Return the target as it is given, a guess of 0 of the same form, and the target's squared length."""
     try:
-        return math.fsum(products)
-    except (OverflowError, ValueError):  # beyond float64
-        return math.nan
-
-
-# -- the target -------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Target:
-    """The target u as it was given, in the form of the guess, and its length."""
-
-    u: Weights
-    norm2: float
-    length: float
-
-
-def read_target(target: Any, kernel: Kernel | None) -> Target:
-    """Read a vector or a mapping; with a kernel, the coefficients and examples of Σ c_j Φ(z_j)."""
-    coefficients, examples = [1.0], [target]
-    if kernel is not None:
-        try:
-            first, second = target
-            coefficients, examples = [float(c) for c in first], list(second)
-        except (TypeError, ValueError):
-            examples = []
-        if not 0 < len(coefficients) == len(examples):
-            raise _bad_target(
-                "with a kernel must be a pair (coefficients, examples) of the same length. "
-                f"Got {type(target).__name__} instead."
-            )
-    try:
-        u = weights_for(examples[0], kernel)
-        rows = [u.read(z) for z in examples]
-    except VotronError as error:
-        raise VotronError(f"The target: {error}", parameter="target") from None
-    for c, row in zip(coefficients, rows, strict=True):
-        u.add(c, row)
-    norm2 = u.square(rows[0]) if kernel is None else sum(c * u.dot(z) for c, z in zip(coefficients, rows, strict=True))
+        coefficients, examples = ([1.0], [target]) if kernel is None else target
+        u, guess = weights_for(examples[0], kernel), weights_for(examples[0], kernel)
+        terms = [(float(c), u.read(z)) for c, z in zip(coefficients, examples, strict=True)]
+    except (TypeError, ValueError, LookupError) as error:
+        form = "a vector or a mapping" if kernel is None else "with a kernel a pair (coefficients, examples)"
+        raise VotronError(
+            f"The 'target' parameter of OnlinePerceptron must be {form}. {error}", parameter="target"
+        ) from None
+    for c, z in terms:
+        u.add(c, z)
+    with np.errstate(over="ignore"):
+        norm2 = u.square(terms[0][1]) if kernel is None else sum(c * u.dot(z) for c, z in terms)
     if not 0 < norm2 < math.inf:
-        raise _bad_target(f"must be a vector of positive length. Got one whose squared length is {norm2:g} instead.")
-    return Target(u, float(norm2), math.sqrt(norm2))
-
-
-def _bad_target(what: str) -> VotronError:
-    return VotronError(f"The 'target' parameter of OnlinePerceptron {what}", parameter="target")
+        raise VotronError(
+            "The 'target' parameter of OnlinePerceptron must be a vector of positive length. "
+            f"Got one whose squared length is {norm2:g} instead.",
+            parameter="target",
+        )
+    return u, guess, norm2

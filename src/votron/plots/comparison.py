@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
-from votron._util.plotting import AXIS, FOR, GRID, INK, MUTED, plain, title, write_name
+from votron._util.plotting import AXIS, FOR, GRID, INK, MUTED, Display, plain, title, write_name
 from votron._util.text import shortened
 from votron._util.types import Axes, Floats
-from votron.plots._base import Display
 
 __all__ = ["ComparisonDisplay"]
 
@@ -34,9 +33,8 @@ class ComparisonDisplay(Display):
     --------
     >>> from sklearn.datasets import load_iris
     >>> from votron.evaluate import compare
-    >>> from votron.plots import ComparisonDisplay
     >>> result = compare(*load_iris(return_X_y=True), ["averaged", "voted", "majority"], repeats=1)
-    >>> shown = ComparisonDisplay.from_comparison(result)
+    >>> shown = result.plot()
     >>> shown.ax_.get_xlabel(), shown.time_ax_.get_xscale()
     ('accuracy, %', 'log')
     """
@@ -45,17 +43,9 @@ class ComparisonDisplay(Display):
     """The axes of the times, beside those of the scores."""
 
     def __init__(self, comparison: Any):
-        self.comparison = comparison
-        self._rows = comparison.records()
+        self.comparison, self._rows = comparison, comparison.records()
+        self.size = 10.2, 1.9 + 0.36 * len(self._rows)
         self._good = np.array([row["verdict"] != "worse" for row in self._rows])
-
-    @classmethod
-    def from_comparison(cls, comparison: Any, *, ax: Axes = None) -> Self:
-        """Draw what `votron.evaluate.compare` returned; the times are to the right of ``ax``, a subplot."""
-        return cls(comparison).plot(ax)
-
-    def _size(self) -> tuple[float, float]:
-        return 10.2, 1.9 + 0.36 * len(self._rows)
 
     def _draw(self, ax: Axes) -> None:
         found = self.comparison

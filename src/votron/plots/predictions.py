@@ -8,14 +8,14 @@ from typing import Literal, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.utils import _safe_indexing
 
-from votron._util.frames import dense, is_frame
+from votron._util.frames import dense
 from votron._util.pipelines import classifier_of
-from votron._util.plotting import AGAINST, AXIS, EMPTY, FOR, IMAGE_SHAPES, INK, MUTED, plain, title
+from votron._util.plotting import AGAINST, AXIS, EMPTY, FOR, IMAGE_SHAPES, INK, MUTED, Display, plain, title
 from votron._util.text import shortened
 from votron._util.types import Array, Axes, Estimator, Floats, Label, Labels, RowsLike
 from votron.errors import VotronError
-from votron.plots._base import Display, check_offers
 
 __all__ = ["ConfusionsDisplay", "MarginsDisplay", "ReliabilityDisplay", "SupportImagesDisplay", "WrongImagesDisplay"]
 
@@ -48,6 +48,8 @@ class ConfusionsDisplay(Display):
 
     def __init__(self, counts: Array, labels: Labels):
         self.counts, self.labels = np.asarray(counts), list(labels)
+        side = min(9.0, 2.6 + 0.42 * len(self.labels))
+        self.size = side + 0.9, side + 0.4
 
     @classmethod
     def from_estimator(cls, estimator: Estimator, X: RowsLike, y: Labels, *, ax: Axes = None) -> Self:
@@ -62,10 +64,6 @@ class ConfusionsDisplay(Display):
 
         known = unique_labels(y_true, y_pred) if labels is None else np.asarray(labels)
         return cls(confusion_matrix(y_true, y_pred, labels=known), known.tolist()).plot(ax)
-
-    def _size(self) -> tuple[float, float]:
-        side = min(9.0, 2.6 + 0.42 * len(self.labels))
-        return side + 0.9, side + 0.4
 
     def _draw(self, ax: Axes) -> None:
         from matplotlib.colors import to_rgb
@@ -130,13 +128,14 @@ class ReliabilityDisplay(Display):
     ([0.55, 0.95], [0.5, 1.0])
     """
 
+    size = 5.6, 5.2
+
     def __init__(self, probability: Floats, share: Floats, n_rows: int | None = None):
         self.probability, self.share, self.n_rows = np.asarray(probability), np.asarray(share), n_rows
 
     @classmethod
     def from_estimator(cls, estimator: Estimator, X: RowsLike, y: Labels, *, n_bins: int = 10, ax: Axes = None) -> Self:
         """Draw the reliability of a fitted classifier with ``predict_proba``, any of scikit-learn's."""
-        check_offers(estimator, "predict_proba", cls, "classifiers that have probabilities")
         p = estimator.predict_proba(X)
         return cls.from_predictions(y, p, classes=estimator.classes_, n_bins=n_bins, ax=ax)
 
@@ -146,12 +145,8 @@ class ReliabilityDisplay(Display):
     ) -> Self:
         """Draw the reliability of probabilities, a column for each of ``classes`` (default: those that are true)."""
         p, known = np.asarray(y_proba, dtype=np.float64), np.unique(y_true) if classes is None else np.asarray(classes)
-        _check_columns(p, known, "probabilities")
         right = known[p.argmax(axis=1)] == np.asarray(y_true)
         return cls(*reliability_points(p.max(axis=1), right, n_bins), len(p)).plot(ax)
-
-    def _size(self) -> tuple[float, float]:
-        return 5.6, 5.2
 
     def _draw(self, ax: Axes) -> None:
         low = max(0.0, min(float(self.probability.min()), float(self.share.min())) - 0.03)
@@ -213,8 +208,8 @@ class MarginsDisplay(Display):
     @classmethod
     def from_estimator(cls, estimator: Estimator, X: RowsLike, y: Labels, *, ax: Axes = None) -> Self:
         """Draw the margins of a fitted classifier with ``decision_function`` on labelled rows."""
-        check_offers(estimator, "decision_function", cls, "classifiers that have scores")
-        return cls(row_margins(estimator, X, np.asarray(y))).plot(ax)
+        scores, known = np.asarray(estimator.decision_function(X), dtype=np.float64), np.asarray(estimator.classes_)
+        return cls(_margins(np.asarray(y), scores, known)).plot(ax)
 
     @classmethod
     def from_predictions(cls, y_true: Labels, y_score: ArrayLike, *, classes: Labels = None, ax: Axes = None) -> Self:
@@ -249,21 +244,10 @@ def _margins(y: Array, scores: Floats, classes: Array) -> Floats:
     """Return by how much the true label leads; one that there is no score for is behind by the best score."""
     if scores.ndim == 1 or scores.shape[1] == 1:
         scores = np.stack([-scores.reshape(-1), scores.reshape(-1)], axis=1) / 2
-    _check_columns(scores, classes, "scores")
     own = y[:, None] == classes[None, :]
     true = np.where(own, scores, -np.inf).max(axis=1)
     other = np.where(own, -np.inf, scores).max(axis=1)
     return np.asarray(np.where(np.isfinite(true), true, 0.0) - other)
-
-
-def _check_columns(values: Floats, classes: Array, what: str) -> None:
-    if values.ndim != 2 or values.shape[1] != len(classes):
-        raise VotronError(
-            f"The {what} must have a column for each of {len(classes)} classes. Got shape {values.shape} instead."
-        )
-
-
-# -- images ------------------------------------------------------------------------------------------------------------
 
 
 class _ImagesDisplay(Display):
@@ -277,13 +261,8 @@ class _ImagesDisplay(Display):
         self.images = np.asarray(images)
         self.columns = min(_COLUMNS, max(_FEWEST_COLUMNS, len(self.images))) if columns is None else columns
         self._words = list(zip(map(str, left), map(str, right), strict=True))
-
-    def _size(self) -> tuple[float, float]:
-        return 0.86 * self.columns + 0.4, 1.12 * self._n_lines + 0.9
-
-    @property
-    def _n_lines(self) -> int:
-        return max(1, math.ceil(len(self.images) / self.columns))
+        self._n_lines = max(1, math.ceil(len(self.images) / self.columns))
+        self.size = 0.86 * self.columns + 0.4, 1.12 * self._n_lines + 0.9
 
     def _draw(self, ax: Axes) -> None:
         for i, (image, words) in enumerate(zip(self.images, self._words, strict=True)):
@@ -349,7 +328,6 @@ class SupportImagesDisplay(_ImagesDisplay):
         from votron.explanations.models import support_labels
 
         model = classifier_of(estimator)
-        check_offers(model, "record_", cls, "models that keep their record")
         counts = np.bincount(model.record_.example)[model.support_]
         first = np.argsort(-counts, kind="stable")[:n]
         labels = support_labels(model.dual_coef_[:, first], model.classes_)
@@ -396,8 +374,8 @@ class WrongImagesDisplay(_ImagesDisplay):
         """Draw the images that a fitted classifier gets wrong, the most wrong first where it has scores."""
         labels, given = np.asarray(y), np.asarray(estimator.predict(X))
         order = np.argsort(row_margins(estimator, X, labels), kind="stable")
-        pixels = (np.asarray(X) if is_frame(X) else X)[order]
-        return cls.from_predictions(labels[order], given[order], pixels, n=n, image_shape=image_shape, ax=ax)
+        rows = _safe_indexing(X, order)
+        return cls.from_predictions(labels[order], given[order], rows, n=n, image_shape=image_shape, ax=ax)
 
     @classmethod
     def from_predictions(
@@ -407,5 +385,5 @@ class WrongImagesDisplay(_ImagesDisplay):
         true, given = np.asarray(y_true), np.asarray(y_pred)
         wrong = np.flatnonzero(true != given)
         shown = wrong[:n]
-        images = images_of((np.asarray(X) if is_frame(X) else X)[shown], image_shape)
+        images = images_of(_safe_indexing(X, shown), image_shape)
         return cls(images, true[shown].tolist(), given[shown].tolist(), len(wrong)).plot(ax)

@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from votron._util.pipelines import classifier_of, rows_for_classifier
-from votron._util.plotting import AXIS, COLOURS, name_ends, plain, title
+from votron._util.plotting import AXIS, COLOURS, Display, name_ends, plain, title
 from votron._util.types import Array, Axes, Estimator, Floats, Index, Label, Labels, RowsLike
 from votron.errors import VotronError
-from votron.plots._base import Display, check_offers
 from votron.record import MistakeRecord, labels_of
 from votron.rules import RULES
 from votron.rules.vectors import moments_of
@@ -24,7 +23,6 @@ __all__ = ["MistakesDisplay", "RulesDisplay", "VotesDisplay"]
 
 _NAMED = 4
 """Classes that have a colour and a name, those with the most votes at the end; the others are grey."""
-_VOTED = "models that keep their record, as VotedPerceptronClassifier does"
 
 Rule: TypeAlias = str | tuple[str, bool]
 """The name of a rule, or a pair of it and whether vectors are normalised."""
@@ -68,9 +66,12 @@ class RulesOverTime:
                 self.wrong[rule][moment] += np.count_nonzero(self.estimator.classes_[labels_of(each)] != y)
         self.n += len(y)
 
+    def errors(self) -> dict[Rule, Floats]:
+        return {rule: wrong / self.n for rule, wrong in self.wrong.items()}
+
     def display(self) -> RulesDisplay:
         """Return the display of the rules without normalised vectors, not drawn."""
-        shown = {rule: wrong / self.n for rule, wrong in self.wrong.items() if isinstance(rule, str) or not rule[1]}
+        shown = {rule: errors for rule, errors in self.errors().items() if isinstance(rule, str) or not rule[1]}
         return RulesDisplay(self.epochs, shown, self.n)
 
 
@@ -118,10 +119,9 @@ class RulesDisplay(Display):
         held-out rows.
         """
         model, rows = classifier_of(estimator), rows_for_classifier(estimator, X)
-        check_offers(model, "staged_decision_function", cls, _VOTED)
         counts = RulesOverTime(model, rules, at)
         counts.add(rows, np.asarray(y))
-        return cls(counts.epochs, {rule: wrong / counts.n for rule, wrong in counts.wrong.items()}, counts.n).plot(ax)
+        return cls(counts.epochs, counts.errors(), counts.n).plot(ax)
 
     def _draw(self, ax: Axes) -> None:
         ends = {}
@@ -166,7 +166,6 @@ class VotesDisplay(Display):
     ) -> Self:
         """Draw the votes of a fitted model on the one row of X, at moments in epochs."""
         model, rows = classifier_of(estimator), rows_for_classifier(estimator, X)
-        check_offers(model, "staged_decision_function", cls, _VOTED)
         moments = _moments_within(model.record_, 60) if at is None else at
         stages = list(model.staged_decision_function(rows, at=moments, rules=["vote"]))
         votes = np.array([scores["vote"] for _, scores in stages])
@@ -219,18 +218,12 @@ class MistakesDisplay(Display):
     @classmethod
     def from_estimator(cls, estimator: Estimator, *, ax: Axes = None) -> Self:
         """Draw what the record of a fitted model counts; no data are needed."""
-        return cls.of(estimator).plot(ax)
-
-    @classmethod
-    def of(cls, estimator: Estimator) -> Self:
-        """Return the display of a fitted model, not drawn."""
-        model = classifier_of(estimator)
-        check_offers(model, "record_", cls, _VOTED)
-        record = model.record_
+        record = classifier_of(estimator).record_
         epochs = np.array(_moments_within(record, 100))
         times = np.round(epochs * record.n_examples)
         firsts = np.sort(record.time[np.unique(record.example, return_index=True)[1]])
-        return cls(epochs, *(np.searchsorted(each, times, side="right") for each in (record.time, firsts)))
+        counts = (np.searchsorted(each, times, side="right") for each in (record.time, firsts))
+        return cls(epochs, *counts).plot(ax)
 
     def _draw(self, ax: Axes) -> None:
         counts = {"mistakes": (self.mistakes, COLOURS[5]), "support": (self.support, COLOURS[6])}

@@ -16,7 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 from votron._util.frames import columns_of, in_pandas, is_frame, kind_of, missing_in, plain_labels
 from votron._util.pages import name_of
 from votron._util.pipelines import classifier_of, rows_for_classifier
-from votron._util.text import counted, left_out, plain_number
+from votron._util.plotting import IMAGE_SHAPES
+from votron._util.text import plain_number
 from votron._util.types import Array, Estimator, Labels, RowsLike, Series
 from votron.data import Examples
 from votron.errors import VotronError
@@ -115,6 +116,8 @@ class Findings:
 def batches_of(X: RowsLike, y: Labels, image_shape: tuple[int, ...] | None = None) -> Iterator[Examples]:
     """Yield data in memory as batches."""
     rows: RowsLike = X if hasattr(X, "shape") else np.asarray(X)
+    if image_shape is None and not hasattr(rows, "columns") and len(rows.shape) == 2:
+        image_shape = IMAGE_SHAPES.get(rows.shape[1])
     rows = rows.tocsr() if sp.issparse(rows) else rows
     labels = plain_labels(y)
     if labels.ndim != 1 or len(labels) != rows.shape[0]:
@@ -123,9 +126,6 @@ def batches_of(X: RowsLike, y: Labels, image_shape: tuple[int, ...] | None = Non
     for first in range(0, len(labels), _BATCH):
         at = slice(first, first + _BATCH)
         yield Examples(_safe_indexing(rows, at), labels[at], kind, kind, image_shape=image_shape, first_row=first)
-
-
-# -- the data ----------------------------------------------------------------------------------------------------------
 
 
 @dataclass
@@ -204,22 +204,5 @@ class Description:
             ends = [*self.ends, float(batch.X.min()), float(batch.X.max())]
             self.ends = min(ends), max(ends)
 
-    def sentences(self) -> list[str]:
-        """Return what the rows are, without their columns."""
-        rows = counted(self.rows, "row")
-        said = [f"{rows} of {counted(self.features, 'number')}{', sparse' if self.sparse else ''}."]
-        if self.columns:
-            kinds = Counter(column.kind_in_words for column in self.columns.values())
-            listed = ", ".join(f"{n:,} {kind}" for kind, n in kinds.items())
-            missing = sum(column.missing for column in self.columns.values())
-            said = [f"{rows} with {counted(self.features, 'column')} ({listed})."]
-            said += [f"{counted(missing, 'value')} missing."] if missing else ["No missing values."]
-        elif self.image_shape is not None:
-            said = [f"{rows}, images of {' × '.join(map(str, self.image_shape))} values."]
-        elif not self.features:
-            said = [f"{rows}, each a text."]
-        if self.ends:
-            said.append(f"Values are from {' to '.join(map(plain_number, self.ends))}.")
-        if self.dropped:
-            said.append(f"Left out: {left_out(self.dropped, self.unlabelled)}.")
-        return said
+    def kinds(self) -> Counter[str]:
+        return Counter(column.kind_in_words for column in self.columns.values())

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from importlib.metadata import version
+from itertools import compress
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from votron._util.frames import columns_of, is_missing
 from votron._util.pages import name_of, picture
 from votron._util.pipelines import steps_before, summary_of, weighs_classes
 from votron._util.plotting import AGAINST, FOR, STYLE, can_draw, pyplot, svg_for_page
-from votron._util.text import counted, duration, joined, on_one_line, percent, shortened, utc_now
+from votron._util.text import counted, duration, in_words, joined, left_out, on_one_line, percent, shortened, utc_now
 from votron._util.types import Array, Axes, Floats, Params, RowsLike
 from votron.errors import VotronError
 from votron.estimators.base import VotronClassifier
@@ -29,10 +30,10 @@ from votron.tables import unseen_sentences
 from votron.theory.certificate import HOPELESS
 from votron.theory.evidence import Measured
 
-_SHOWN_COLUMNS, _SHOWN_CLASSES, _SHOWN_WRONG = 20, 12, 25
+_SHOWN_COLUMNS, _SHOWN_WRONG = 20, 25
 _MOST_CLASSES, _MOST_PAIRS = 20, 15
 """Classes up to which all confusions are shown, and pairs of labels otherwise."""
-_MOST_GAPS, _MOST_ADVICE = 3, 3
+_MOST_ADVICE = 3
 _TOP, _STRONGEST, _STRONGEST_CLASSES = 4, 8, 12
 """Terms for a label, and against it; strongest features of a class, and classes that have them."""
 _LONGEST_CELL, _LONGEST_FACT, _LONGEST_NAME = 120, 400, 90
@@ -43,11 +44,11 @@ _NOT_SHOWN = ("verbose", "n_jobs")
 """Parameters that change no model."""
 
 
-def sections(found: Findings, origin: Origin) -> Iterator[tuple[str, str, Params]]:
-    """Yield the sections: key, which is the name of the template, heading, and what the template shows."""
+def sections_of(found: Findings, origin: Origin) -> Iterator[tuple[str, str, Params]]:
+    """Yield the sections: key, which is the name of the template, heading, and what only this template shows."""
     rules = found.evaluation.rules
     yield "data", "Data", _data(found)
-    yield "errors", "Errors", _errors(found)
+    yield "errors", "Errors", {}
     yield "confusions", "Confusions", _confusions(found)
     yield "probabilities", "Probabilities", _probabilities(found, origin)
     if rules is not None and can_draw():
@@ -72,31 +73,18 @@ def _drawn(draw: Callable[[Axes], object], name: str, said: str, height: float =
     return Markup(svg_for_page(figure, name, said))
 
 
-# -- data and errors ---------------------------------------------------------------------------------------------------
-
-
 def _data(found: Findings) -> Params:
-    about = found.description
-    sentences, columns = about.sentences(), list(about.columns.values())
-    if (n := getattr(found.classifier, "n_features_in_", None)) is not None:
-        sentences.append(f"For the classifier a row is {counted(int(n), 'feature')}.")
-    classes = [entry for entry in found.counts.by_class(found.evaluation.labels) if entry["rows"]]
+    about, classes = found.description, found.counts.by_class(found.evaluation.labels)
+    columns = list(about.columns.values())
     return {
-        "sentences": sentences,
-        "classes": sorted(classes, key=lambda entry: -entry["rows"]),
-        "shown_classes": _SHOWN_CLASSES,
-        "n": found.counts.n,
+        "missing": sum(column.missing for column in columns),
+        "left_out": left_out(about.dropped, about.unlabelled),
+        "n_features": getattr(found.classifier, "n_features_in_", None),
+        "classes": sorted((entry for entry in classes if entry["rows"]), key=lambda entry: -entry["rows"]),
         "unseen": unseen_sentences(found.unseen),
         "columns": [column.cells() for column in columns[:_SHOWN_COLUMNS]],
         "more_columns": len(columns) > _SHOWN_COLUMNS,
     }
-
-
-def _errors(found: Findings) -> Params:
-    evaluation = found.evaluation
-    labels, (head, *rows) = evaluation.labels, evaluation.class_cells(found.confidence)
-    unknown, rules = labels[len(evaluation.classes) :], evaluation.rule_cells(found.confidence)
-    return {"head": head, "classes": rows, "unknown": unknown, "rules": rules}
 
 
 def _confusions(found: Findings) -> Params:
@@ -116,21 +104,13 @@ def _confusions(found: Findings) -> Params:
 
 def _probabilities(found: Findings, origin: Origin) -> Params:
     """Return how far the probabilities can be trusted, and the curves of scores."""
-    (sure, right), gaps = found.evaluation.sureness(), found.evaluation.gaps()
-    figures = [_curve(display) for display in displays_of(found.evaluation)] if can_draw() else []
-    if not len(sure):
-        return {"sure": None, "figures": figures}
-    mean, share = float(sure.mean()), float(right.mean())
-    verdict = "overconfident" if mean - share > 0.03 else "underconfident" if mean - share < -0.03 else ""
+    sure, right = found.evaluation.sureness()
     return {
-        "sure": mean,
-        "right": share,
-        "verdict": verdict or ("" if gaps else "well calibrated"),
-        "log_loss": found.evaluation.log_loss,
-        "gaps": gaps[:_MOST_GAPS],
-        "n_more_gaps": len(gaps[_MOST_GAPS:]),
+        "sure": float(sure.mean()) if len(sure) else None,
+        "right": float(right.mean()) if len(sure) else None,
+        "gaps": found.evaluation.gaps(),
         "weighed": weighs_classes(found.classifier, origin.provenance),
-        "figures": figures,
+        "figures": [_curve(display) for display in displays_of(found.evaluation)] if can_draw() else [],
     }
 
 
@@ -145,40 +125,31 @@ def _curve(display: ReliabilityDisplay | RankingDisplay) -> str:
 
 def _training(found: Findings, rules: RulesOverTime) -> Params:
     """Return the errors of the rules over the time of training, and mistakes and support."""
-    curve, counts = rules.display(), MistakesDisplay.of(found.classifier)
+    curve, record = rules.display(), found.classifier.record_
     ends = ", ".join(f"{rule_words(rule)} {percent(errors[-1])}" for rule, errors in curve.errors.items())
-    said = f"Mistakes against epochs of training, {counts.mistakes[-1]:,} at the end"
+    n_mistakes, n_support = len(record.time), len(np.unique(record.example))
+    said = f"Mistakes against epochs of training, {n_mistakes:,} at the end, and support, {n_support:,}"
     return {
-        "rules": _drawn(curve.plot, "rules", f"Errors of rules against epochs of training. At the end: {ends}"),
-        "mistakes": _drawn(counts.plot, "mistakes", f"{said}, and support, {counts.support[-1]:,}"),
+        "figures": [
+            _drawn(curve.plot, "rules", f"Errors of rules against epochs of training. At the end: {ends}"),
+            _drawn(lambda ax: MistakesDisplay.from_estimator(found.classifier, ax=ax), "mistakes", said),
+        ]
     }
-
-
-# -- rows --------------------------------------------------------------------------------------------------------------
 
 
 def _wrong(found: Findings) -> Params:
-    """Return the rows that are wrong by the most: images as a sheet, others as a table."""
-    kept, n = found.wrong.kept, found.wrong.n_wrong
+    """Return the rows that are wrong by the most: images as a sheet, others as a table without empty columns."""
+    kept, head = found.wrong.kept, ("row", "true", "predicted", "probability", "values")
     images = [(row, _image(row, f"taken for {name_of(row.predicted)}")) for row in kept if row.image is not None]
     rows = [] if images else [_wrong_cells(row) for row in kept[:_SHOWN_WRONG]]
-    head = [name for name in (rows[0] if rows else ()) if any(row[name] for row in rows)]
-    return {
-        "n_wrong": n,
-        "images": images,
-        "head": head,
-        "rows": [[row[name] for name in head] for row in rows],
-    }
+    some = [any(column) for column in zip(*rows, strict=True)]
+    return {"images": images, "head": list(compress(head, some)), "rows": [list(compress(row, some)) for row in rows]}
 
 
-def _wrong_cells(row: PredictedRow) -> dict[str, str]:
-    return {
-        "row": f"{row.number:,}",
-        "true": name_of(row.true),
-        "predicted": name_of(row.predicted),
-        "probability": "" if row.probability is None else percent(row.probability),
-        "values": ": ".join(filter(None, (row.place.capitalize(), _values(row.X)))),
-    }
+def _wrong_cells(row: PredictedRow) -> list[str]:
+    probability = "" if row.probability is None else percent(row.probability)
+    values = ": ".join(filter(None, (row.place.capitalize(), _values(row.X))))
+    return [f"{row.number:,}", name_of(row.true), name_of(row.predicted), probability, values]
 
 
 def _values(X: RowsLike) -> str:
@@ -202,11 +173,7 @@ def _image(row: PredictedRow, about: str) -> Params:
 def _picture(image: Array, alt: str) -> Params:
     """Return an image for the page, of a large one every other pixel or fewer."""
     step = -(-max(image.shape[:2]) // _LARGEST_IMAGE)
-    small = image[::step, ::step]
-    return picture(small[..., 0] if small.ndim == 3 and small.shape[2] not in (3, 4) else small, alt)
-
-
-# -- what only models of Votron have -----------------------------------------------------------------------------------
+    return picture(image[::step, ::step], alt)
 
 
 def _reasons(found: Findings) -> Params:
@@ -237,21 +204,20 @@ def _explained(found: Findings, row: PredictedRow) -> Explanation | None:
 
 def _card(found: Findings, kind: str, row: PredictedRow, why: Explanation) -> Params:
     """Return an explanation of a row: its columns or largest terms as bars, or its pixels as a picture."""
-    card: Params = {"kind": kind, "row": row, "why": why, "bars": [], "sum": "", "pixels": None}
-    card["image"] = None if row.image is None else _picture(row.image, f"Row {row.number}, {name_of(row.true)}")
+    image, terms = row.image, why.main_sum(as_image=row.image is not None)
+    card: Params = {"kind": kind, "row": row, "why": why, "bars": [], "others": "", "pixels": None}
+    card["image"] = None if image is None else _picture(image, f"Row {row.number}, {name_of(row.true)}")
     card["about"] = shortened(_values(row.X), 4 * _LONGEST_NAME)
-    terms = why.main_sum(as_image=row.image is not None)
-    if why.columns and row.image is None:
+    if why.columns and image is None:
         card["bars"] = _bars([(effect.name, effect.change) for effect in why.columns[: 2 * _TOP] if effect.change])
-        card["sum"] = f"The bars: how much the score, {why.score:+.4g}, would fall on average with another row's value."
-    elif terms is not None and terms.kind == "features" and row.image is not None:
-        card["pixels"] = _pixels(terms, row.image)
+    elif terms is not None and terms.kind == "features" and image is not None:
+        card["pixels"] = _pixels(terms, image)
     elif terms is not None:
         constant = terms.constant / terms.divisor
         bars = [("intercept", constant)] if constant else []
+        images = [None] * len(bars) + _example_images(found, terms, row)
         bars += [(str(term), term.share) for term in terms.largest]
-        images = [None] * (len(bars) - len(terms.largest)) + _example_images(found, terms, row)
-        card["bars"], card["sum"] = _bars(bars, images), _rest(terms)
+        card["bars"], card["others"] = _bars(bars, images), _others(terms)
     return card
 
 
@@ -274,12 +240,12 @@ def _signed(value: float) -> str:
     return f"{value:+,.0f}" if 1000 <= abs(value) < 1e6 else f"{value:+.3g}"
 
 
-def _rest(terms: Terms) -> str:
+def _others(terms: Terms) -> str:
     """Return what all other terms add, and whose sum it is."""
     sides = (("for", terms.others(True)), ("against", terms.others(False)))
-    said = [f"{counted(n, 'other')} {word} it {_signed(share)}" for word, (n, share) in sides if n]
+    said = "; ".join(f"{counted(n, 'other')} {word} it {_signed(share)}" for word, (n, share) in sides if n)
     by = "." if terms.exact else ", the mean of the vectors' scores; the label goes by their votes."
-    return ". ".join(filter(None, ["; ".join(said), f"All together {_signed(terms.score)}{by}"]))
+    return f"{said}{'. ' if said else ''}All together {_signed(terms.score)}{by}"
 
 
 def _example_images(found: Findings, terms: Terms, row: PredictedRow) -> list[Params | None]:
@@ -311,61 +277,45 @@ def _certificate(found: Findings, origin: Origin) -> Params:
     if whole is None:
         known = hasattr(found.classifier, "_for_theory")
         return {"certificate": None, "without": "" if known else type(found.classifier).__name__}
-    own = [
-        each for each in whole.bounds if each.applies and (each.quantity, each.predictor) == ("error", whole.predictor)
-    ]
-    bounds = [each for each in own if each.error is not None and each.error < HOPELESS]
-    here = whole.measured.get(whole.predictor)
-    if not origin.trained_on:
-        here = Measured((), found.counts.wrong, found.counts.n)
+    about_us = (each for each in whole.bounds if each.applies and each.predictor == whole.predictor)
+    errors = [(each, each.error) for each in about_us if each.quantity == "error" and each.error is not None]
+    bounds = [(each, percent(error)) for each, error in errors if error < HOPELESS]
+    here = (
+        whole.measured.get(whole.predictor) if origin.trained_on else Measured((), found.counts.wrong, found.counts.n)
+    )
     measured = {} if here is None else {whole.predictor: here}
-    shown = replace(whole, bounds=tuple(bounds), measured=measured)
-    said = [f"{bound.name}, {bound.kind}, at most {percent(bound.error or 0.0)}" for bound in bounds]
-    said += [
-        f"measured on {each.n:,} rows {percent(each.rate)}, at most {percent(each.guaranteed(shown.delta))}"
-        for each in measured.values()
-    ]
+    shown = replace(whole, bounds=tuple(each for each, _ in bounds), measured=measured)
+    said = [f"{each.name}, {each.kind}, at most {error}" for each, error in bounds]
+    if here is not None:
+        most = percent(here.guaranteed(shown.delta))
+        said.append(f"measured on {here.n:,} rows {percent(here.rate)}, at most {most}")
     words = f"Bounds on the error of this model: {'; '.join(said)}"
     height = 1.75 + 0.3 * (1 + len(bounds) + len(measured))
     return {
         "certificate": whole,
-        "bounds": [[each.name, each.kind, percent(each.error or 0.0)] for each in bounds],
+        "bounds": [[each.name, each.kind, error] for each, error in bounds],
         "picture": _drawn(shown.plot, "certified", words, height) if bounds and can_draw() else "",
         "advice": whole.advice()[:_MOST_ADVICE],
         "claims": "; ".join(f"{claim.name} ({claim.because})" for claim in whole.claims),
     }
 
 
-# -- model and making --------------------------------------------------------------------------------------------------
-
-
 def _model(found: Findings, origin: Origin) -> Params:
     """Return what the model is, its size, and its speed on these rows."""
-    classifier = found.classifier
-    before = ", ".join(type(step).__name__ for step in steps_before(found.model))
-    facts = {"Classifier": type(classifier).__name__, "Before it": before}
+    classifier, n = found.classifier, found.counts.n
     known = summary_of(classifier) if isinstance(classifier, VotronClassifier) else {}
-    for name in ("kernel", "rule", "features", "support", "examples", "mistakes", "epochs", "converged"):
-        if known.get(name) is not None:
-            facts[name.capitalize()] = _in_words(known[name])
+    names = ("kernel", "rule", "features", "support", "examples", "mistakes", "epochs", "converged")
+    facts = {"Classifier": type(classifier).__name__}
+    facts["Before it"] = ", ".join(type(step).__name__ for step in steps_before(found.model))
+    facts |= {name.capitalize(): in_words(known[name]) for name in names if known.get(name) is not None}
     if isinstance(each := known.get("mistakes"), list) and len(each) > 1:
-        facts["Mistakes"] = f"{sum(each):,}: {_in_words(each)} by class"
-    given = {name: value for name, value in classifier.get_params(deep=False).items() if name not in _NOT_SHOWN}
-    facts["Parameters"] = ", ".join(f"{name} {_in_words(value)}" for name, value in given.items())
+        facts["Mistakes"] = f"{sum(each):,}: {in_words(each)} by class"
+    given = classifier.get_params(deep=False).items()
+    facts["Parameters"] = ", ".join(f"{name} {in_words(value)}" for name, value in given if name not in _NOT_SHOWN)
     facts["Size"] = origin.files.get("size", "")
-    speed = float(f"{found.counts.n / max(found.seconds, 1e-9):.2g}")
-    facts["Speed"] = f"{counted(found.counts.n, 'row')} predicted in {duration(found.seconds)}: {speed:,.0f} a second"
+    speed = float(f"{n / max(found.seconds, 1e-9):.2g}")
+    facts["Speed"] = f"{counted(n, 'row')} predicted in {duration(found.seconds)}: {speed:,.0f} a second"
     return {"facts": _short(facts)}
-
-
-def _in_words(value: object) -> str:
-    if isinstance(value, bool) or value is None:
-        return {True: "yes", False: "no", None: "none"}[value]
-    if isinstance(value, float):
-        return f"{value:.6g}"
-    if isinstance(value, list | tuple):
-        return ", ".join(map(_in_words, value))
-    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def _made(found: Findings, origin: Origin) -> Params:

@@ -1,8 +1,4 @@
-"""Prediction rules: their base classes, the rules of the literature, and all of them by name.
-
-References: Freund & Schapire (1999), section 5, for vote, average, last and random; Gallant (1986) for the pocket,
-Littlestone (1989) for the held-out part.
-"""
+"""Prediction rules: their base classes, the rules of the literature, and all of them by name."""
 
 from __future__ import annotations
 
@@ -25,8 +21,7 @@ class Combination(NamedTuple):
     coefficients: Floats
     divisor: Floats
     words: str
-    exact: bool
-    """Whether this is the rule's own score, and not that of a vector that stands for many."""
+    exact: bool  # whether this is the rule's own score, and not that of a vector that stands for many
 
 
 class Rule:
@@ -39,24 +34,16 @@ class Rule:
     {'vote': False, 'average': True, 'last': True, 'random': False, 'pocket': True, 'holdout': True}
     """
 
-    name: ClassVar[str] = ""
-    """Its name for users, model files and the command line."""
-    words: ClassVar[str] = ""
-    """A description for help texts."""
-    one_vector: ClassVar[bool] = False
-    """Whether it scores by one vector per class, and so has an `expansion`."""
-    needs_lengths: ClassVar[bool] = True
-    """Whether the lengths of vectors change its scores where vectors are normalised."""
-    unsteady: ClassVar[bool] = False
-    """Whether its error changes much from one mistake to the next."""
-    needs_held_out: ClassVar[bool] = False
-    """Whether it depends on held-out rows, and not on the record alone."""
-    by_row: ClassVar[bool] = False
-    """Whether each row is scored by vectors of its own."""
-    certified_as: ClassVar[str] = "{rule} after {training}"
-    """Its name in certificates, after a training of, say, "one epoch"."""
+    name: ClassVar[str] = ""  # its name for users, model files and the command line
+    words: ClassVar[str] = ""  # a description for help texts
+    one_vector: ClassVar[bool] = False  # whether it scores by one vector per class, and so has an `expansion`
+    needs_lengths: ClassVar[bool] = True  # whether its scores change where vectors are normalised
+    unsteady: ClassVar[bool] = False  # whether its error changes much from one mistake to the next
+    needs_held_out: ClassVar[bool] = False  # whether it depends on held-out rows, and not on the record alone
+    by_row: ClassVar[bool] = False  # whether each row is scored by vectors of its own
+    certified_as: ClassVar[str] = "{rule} after {training}"  # its name in certificates
     compiled: ClassVar[tuple[str, ...] | None] = ()
-    """Tallies that the compiled scan keeps, for vectors as they are and normalised ones; None: Python keeps them."""
+    """Tallies of the compiled scan, for vectors as they are and normalised ones; None: Python keeps them."""
 
     def predictor(self, training: str, normalized: bool) -> str:
         return self.certified_as.format(rule=self.name, training=training)

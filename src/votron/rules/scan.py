@@ -22,10 +22,8 @@ from votron.rules.base import RULES, DrawnRule, MomentRule, TallyRule
 if TYPE_CHECKING:
     from votron.rules.vectors import Vectors
 
-Choice = tuple[str, bool]
-"""A rule's name, and whether vectors are normalised."""
-DOTS_KEPT = 16 << 20
-"""Bytes of dot products that one block of a scan may keep for supports that err again."""
+Choice = tuple[str, bool]  # a rule's name, and whether vectors are normalised
+DOTS_KEPT = 16 << 20  # bytes of dot products that one block of a scan may keep for supports that err again
 _ROWS_AT_ONCE = 256
 
 
@@ -131,7 +129,6 @@ class BlockScan:
             self.mistakes = _mistakes_of(record)
 
     def close(self) -> None:
-        """Give the memory back."""
         self._block = None
 
     def advance(self, time: int) -> None:
@@ -226,7 +223,6 @@ class BlockScan:
 
 
 def scans_of(record: MistakeRecord, plan: Plan, ready: Ready, seed: int) -> list[BlockScan]:
-    """Return the scans of all rows, block by block."""
     uniform = row_draws(ready.X, seed) if plan.draws else np.empty(ready.X.shape[0])
     blocks = [np.arange(part.start, part.stop) for part in chunks(ready.X.shape[0], _ROWS_AT_ONCE)]
     return [BlockScan(record, plan, ready, rows, uniform[rows]) for rows in blocks]
@@ -247,7 +243,6 @@ def row_draws(X: Rows, seed: int) -> Floats:
 
 
 def too_large(kernel: Kernel) -> NotRepresentableError:
-    """Return the error of scores that do not fit a float64."""
     return NotRepresentableError(
         f"Scores by {kernel!r} exceed the largest float64 on these rows: scale the data, or lower the degree."
     )

@@ -215,17 +215,14 @@ class HeldOutRows:
     """
 
     kernel: Kernel
-    X: Rows
-    """All rows that training may name, by which arithmetic is chosen."""
+    X: Rows  # all rows that training may name, by which arithmetic is chosen
     rows: Rows
     codes: NDArray[np.int64]
     choices: Sequence[Choice]
     seed: int
     n_threads: int
-    weights: Floats | None
-    """The weight of each row; None: all the same."""
-    times: list[int] = field(default_factory=list)
-    """Moments that were looked at, rising."""
+    weights: Floats | None  # the weight of each row; None: all the same
+    times: list[int] = field(default_factory=list)  # moments that were looked at, rising
     right: list[list[float]] = field(default_factory=list)
     """For each of them how many rows each choice has right, or how much these count."""
     _scans: list[BlockScan] = field(default_factory=list)

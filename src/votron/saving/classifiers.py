@@ -43,8 +43,7 @@ class Classifier(State, tag_field="class"):
     params: Params
     n_features: Positive
     history: TrainingHistory | None
-    slopes: dict[str, Annotated[float, msgspec.Meta(gt=0)]]
-    """For probabilities, by rule."""
+    slopes: dict[str, Annotated[float, msgspec.Meta(gt=0)]]  # for probabilities, by rule
     validation: dict[Literal[_VALIDATION], list[float]]  # type: ignore[valid-type]
 
 
@@ -104,8 +103,7 @@ class VectorsState(State):
     n_examples: Count
     n_steps: Count
     seed: Count
-    n_held_out: Count | None
-    """Rows for the curve of held-out errors, if there is one."""
+    n_held_out: Count | None  # rows for the curve of held-out errors, if there is one
 
     @staticmethod
     def of(vectors: Vectors, tensors: Tensors) -> VectorsState:
@@ -197,11 +195,9 @@ class Averaged(Classifier, tag="AveragedPerceptronClassifier"):
     time: Count
     bias: bool
     joint: bool
-    margin: NotNegative | None
-    """None if there is one for each class."""
+    margin: NotNegative | None  # None if there is one for each class
     largest_weight: NotNegative
-    thin: bool
-    """Whether weights are dense in memory and sparse in the file."""
+    thin: bool  # whether weights are dense in memory and sparse in the file
 
     @staticmethod
     def learnt(model: AveragedPerceptronClassifier, tensors: Tensors) -> Fields:

@@ -36,23 +36,17 @@ _Path = str | bytes | os.PathLike[str]
 Source = _Path | BinaryIO
 T = TypeVar("T")
 
-MOST_MANIFEST, _MOST_HEADER = 4 << 20, 12 << 20
-"""Bytes of the manifest, and of the header that contains it."""
-_MOST_VALUES = 150_000
-"""Values in JSON: each takes up to two hundred bytes in memory."""
+MOST_MANIFEST, _MOST_HEADER = 4 << 20, 12 << 20  # bytes of the manifest, and of the header that contains it
+_MOST_VALUES = 150_000  # values in JSON: each takes up to two hundred bytes in memory
 _TYPES = {
     **{"BOOL": "|b1", "U8": "|u1", "I8": "|i1", "U16": "<u2", "I16": "<i2", "U32": "<u4", "I32": "<i4"},
     **{"U64": "<u8", "I64": "<i8", "F16": "<f2", "F32": "<f4", "F64": "<f8"},
 }
 _DIGEST = "sha256"
-NUMBERS = "b1 u1 i1 u2 i2 u4 i4 u8 i8 f4 f8"
-"""Types of rows."""
-WIDEST = 1 << 26
-"""Features of sparse rows: predicting takes some bytes for each, whatever the size of the file."""
-_SLACK, _MULTIPLE = 32 << 20, 6
-"""Memory allowed beyond the arrays: bytes, and bytes per byte of the file."""
-_A_VALUE = 72
-"""Bytes that Python takes for a text or number beside its letters."""
+NUMBERS = "b1 u1 i1 u2 i2 u4 i4 u8 i8 f4 f8"  # types of rows
+WIDEST = 1 << 26  # features of sparse rows: predicting takes some bytes for each, whatever the size of the file
+_SLACK, _MULTIPLE = 32 << 20, 6  # memory allowed beyond the arrays: bytes, and bytes per byte of the file
+_A_VALUE = 72  # bytes that Python takes for a text or number beside its letters
 _AT_ONCE = 1 << 22
 
 Scalar = None | bool | int | float | str
@@ -137,10 +131,7 @@ def _header(file: BinaryIO, name: str) -> bytes:
     length = int.from_bytes(first[:8], "little")
     if not (2 <= length <= _MOST_HEADER and first[8:] == b"{"):
         raise ModelFileError(f"{name} is not a model file of Votron.")
-    header = b"{" + _exactly(file, length - 1).tobytes()
-    if len(header) < length:
-        raise ModelFileError(f"The model file {name} is cut off within its header. Copy it again.")
-    return header
+    return b"{" + _exactly(file, length - 1).tobytes()
 
 
 def _exactly(file: BinaryIO, n: int) -> NDArray[np.uint8]:
@@ -176,8 +167,7 @@ class _Entry(msgspec.Struct, forbid_unknown_fields=True):
     data_offsets: tuple[int, int]
 
 
-_Layout = dict[str, tuple[str, tuple[int, ...], int]]
-"""Type, shape and offset of each array."""
+_Layout = dict[str, tuple[str, tuple[int, ...], int]]  # type, shape and offset of each array
 
 
 def _layout(header: bytes) -> tuple[bytes | None, _Layout, int]:

@@ -38,8 +38,7 @@ class Stored(State):
     votron: str
     model: AnyClassifier
     steps: list[Named]
-    last: str | None
-    """The classifier's name in a pipeline; None without one."""
+    last: str | None  # the classifier's name in a pipeline; None without one
     provenance: Params
     certificate: Certificate | None
 

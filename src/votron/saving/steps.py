@@ -24,8 +24,7 @@ from votron.tables import Column, TableEncoder
 from votron.tables.encoder import KINDS
 
 Positive = Annotated[int, msgspec.Meta(ge=1, le=2**48)]
-_A_WORD = 120
-"""Bytes of a vocabulary's entry, besides the word."""
+_A_WORD = 120  # bytes of a vocabulary's entry, besides the word
 _SAFE = {
     "input": ("content",),
     "encoding": ("utf-8",),
@@ -139,8 +138,7 @@ _HOOKS: dict[type, tuple[_Hook, _Hook]] = {
 """Functions that write and set the fitted attributes of each class."""
 _CLASSES = {cls.__name__: cls for cls in _HOOKS}
 _COLUMNS = {cls.__name__: cls for cls in KINDS}
-_LEFT_OUT = ("dtype", "vocabulary", "missing_values")
-"""Parameters that are not stored."""
+_LEFT_OUT = ("dtype", "vocabulary", "missing_values")  # parameters that are not stored
 
 
 class Transformer(State, tag_field="kind"):

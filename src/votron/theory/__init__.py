@@ -22,7 +22,6 @@ from votron.theory.bounds import (
 from votron.theory.certificate import Bound, Certificate, certify
 from votron.theory.conversions import (
     deterministic_leave_one_out,
-    prefix_votes,
     randomized_leave_one_out,
     survival_counts,
 )
@@ -30,7 +29,6 @@ from votron.theory.essential import (
     EssentialSupport,
     essential_support_vectors,
     separating_vector,
-    smallest_sphere,
     svm_leave_one_out,
     vapnik_svm_bound,
 )
@@ -58,10 +56,8 @@ __all__ = [
     "novikoff_bound",
     "one_pass_bound",
     "pac_margin_bound",
-    "prefix_votes",
     "randomized_leave_one_out",
     "separating_vector",
-    "smallest_sphere",
     "sparsity_bound",
     "survival_counts",
     "svm_leave_one_out",

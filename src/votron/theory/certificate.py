@@ -274,8 +274,8 @@ def certify(
     measured, test_data = {}, None
     if X_test is not None:
         tested = transform(X_test)
-        test_data = check_test_data(rows, tested)
         measured = view.measured(tested, y_test)
+        test_data = check_test_data(rows, tested)
     runs = evidence.runs
     return Certificate(
         model=evidence.model,

@@ -77,26 +77,12 @@ def deterministic_leave_one_out(
     >>> deterministic_leave_one_out(OnlinePerceptron, [[1, 0], [0, 1], [0, 2]], [1, -1, -1], [0, 3])
     1
     """
-    return 1 if sum(prefix_votes(make_learner, X, y, x)) >= 0 else -1
-
-
-def prefix_votes(
-    make_learner: Callable[[], OnlineLearner], X: Sequence[RowsLike], y: Sequence[int], x: RowsLike
-) -> list[int]:
-    """Return the predictions for x after each prefix of the sample, of 0, 1, ..., m examples.
-
-    Examples
-    --------
-    >>> from votron import OnlinePerceptron
-    >>> prefix_votes(OnlinePerceptron, [[1, 0], [0, 1], [0, 2]], [1, -1, -1], [0, 3])
-    [1, 1, -1, -1]
-    """
     learner = make_learner()
-    votes = [int(learner.predict(x))]
+    votes = int(learner.predict(x))
     for example, label in zip(X, y, strict=True):
         learner.update(example, label)
-        votes.append(int(learner.predict(x)))
-    return votes
+        votes += int(learner.predict(x))
+    return 1 if votes >= 0 else -1
 
 
 def survival_counts(mistake_times: ArrayLike, m: int, slices: str = "voted") -> NDArray[np.int64]:

@@ -13,8 +13,7 @@ largest ‖x‖ of an essential support vector: the sphere is centred at the ori
 the usual SVM, r is the diameter 2R of the smallest sphere, wherever its centre, around the support vectors, the
 examples nearest to the hyperplane.
 
-The notes of `EssentialSupport` have examples in which a smaller r would be wrong. With one sample's numbers the bound
-is an estimate, and no guarantee.
+With one sample's numbers the bound is an estimate.
 
 References
 ----------
@@ -30,7 +29,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import nnls
+from scipy.optimize import lsq_linear, nnls
 
 from votron._util.types import Floats, Index
 from votron.errors import IndefiniteKernelError, VotronError
@@ -46,50 +45,12 @@ TOLERANCE = 1e-6
 """Distance of y f(x) from 1 that counts as none."""
 ZERO = 1e-13
 """Share of all weights that counts as 0."""
+OPTIMAL = 1e-9
+"""Slope that counts as 0. SciPy's nnls may end where it is far above (its issue 25389, in SciPy 1.15 to 1.17)."""
 OFFSET = 10.0
 """Length of the constant feature for a free number; the result does not depend on it."""
 SETTLED = 1e-9
 """Step of the free number after which it has converged."""
-
-
-class Sphere(NamedTuple):
-    """The smallest sphere around points: its radius, and the weights of the points that sum up to its centre."""
-
-    radius: float
-    weights: Floats
-
-
-def smallest_sphere(K: ArrayLike) -> Sphere:
-    """Find the smallest sphere around at most 2,000 points from their Gram matrix.
-
-    Notes
-    -----
-    The centre is c = Σ λ_i x_i with the λ ≥ 0, Σ λ = 1, for which Σ λ_i K_ii − λᵀKλ is largest. That value is R², and
-    less for any other λ.
-
-    Examples
-    --------
-    >>> X = np.array([[0.0, 0.0], [4.0, 0.0], [1.0, 1.0]])
-    >>> found = smallest_sphere(X @ X.T)
-    >>> round(found.radius, 9), found.weights.round(9).tolist()  # around (2, 0)
-    (2.0, [0.5, 0.5, 0.0])
-    """
-    matrix = _checked_gram("smallest_sphere", K)
-    X, scale = _features(matrix, centred=True)
-    # R² = u + ‖c‖² with u ≥ ‖x‖² - 2 x·c; u is free, as a threshold is: z = (c, OFFSET + (u - u₀)/(2 OFFSET))
-    lengths2, u = np.square(X).sum(axis=1), 0.0
-    G = 2 * np.column_stack([X, np.full(len(X), OFFSET)])
-    while True:
-        found = _shortest(G, lengths2 - u + 2 * OFFSET**2)
-        assert found is not None  # for u large enough, any centre will do
-        multipliers, z = found
-        step = 2 * OFFSET * (float(z[-1]) - OFFSET)
-        u += step
-        if abs(step) <= 1e-12:
-            break
-    weights = multipliers / multipliers.sum()
-    centre = weights @ X
-    return Sphere(math.sqrt(scale * float(np.square(X - centre).sum(axis=1).max())), weights)
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,7 +128,7 @@ def essential_support_vectors(K: ArrayLike, y: ArrayLike, *, threshold: bool = T
     essential = np.flatnonzero((plane.alpha > 0) & (problem.left_out_scores(plane) < 1 - TOLERANCE))
     gram = np.asarray(K, dtype=np.float64)
     if threshold:
-        extent = 2 * smallest_sphere(gram[np.ix_(on_margin, on_margin)]).radius
+        extent = 2 * sphere_radius(gram[np.ix_(on_margin, on_margin)])
     else:
         extent = math.sqrt(float(np.diagonal(gram)[essential].max(initial=0.0)))
     return EssentialSupport(
@@ -322,10 +283,34 @@ class _Problem:
         return math.sqrt(self.scale) / float(np.linalg.norm(plane.w))
 
 
+def sphere_radius(K: Floats) -> float:
+    """Return the radius R of the smallest sphere around points with this Gram matrix.
+
+    Its centre is c = Σ λ_i x_i with the λ ≥ 0, Σ λ = 1, for which Σ λ_i K_ii − λᵀKλ is largest, and that value is R².
+    """
+    X, scale = _features(K, centred=True)
+    # R² = u + ‖c‖² with u ≥ ‖x‖² - 2 x·c; u is free, as a threshold is: z = (c, OFFSET + (u - u₀)/(2 OFFSET))
+    lengths2, u = np.square(X).sum(axis=1), 0.0
+    G = 2 * np.column_stack([X, np.full(len(X), OFFSET)])
+    while True:
+        found = _shortest(G, lengths2 - u + 2 * OFFSET**2)
+        assert found is not None  # for u large enough, any centre will do
+        weights, z = found
+        step = 2 * OFFSET * (float(z[-1]) - OFFSET)
+        u += step
+        if abs(step) <= 1e-12:
+            break
+    centre = weights / weights.sum() @ X
+    return math.sqrt(scale * float(np.square(X - centre).sum(axis=1).max()))
+
+
 def _shortest(G: Floats, h: Floats) -> tuple[Floats, Floats] | None:
     """Return λ ≥ 0 and the shortest z = Gᵀλ with G z ≥ h (Lawson & Hanson 1974, chapter 23); None if there is none."""
-    target = np.append(np.zeros(G.shape[1]), 1.0)
-    weights = nnls(np.vstack([G.T, h]), target, maxiter=100 * len(h))[0]
+    A, target = np.vstack([G.T, h]), np.append(np.zeros(G.shape[1]), 1.0)
+    weights = nnls(A, target, maxiter=100 * len(h))[0]
+    descent = A.T @ (target - A @ weights)  # at the minimum 0 for weights above 0, and at most 0 for the others
+    if np.where(weights > 0, np.abs(descent), descent).max() > OPTIMAL:
+        weights = lsq_linear(A, target, (0.0, np.inf), method="bvls", tol=1e-15).x
     point, height = weights @ G, float(weights @ h)
     length2 = float(point @ point)
     if height <= 0 or length2 <= (NOTHING * height) ** 2:

@@ -203,12 +203,11 @@ def _corollary_1(evidence: Evidence, c: int, delta: float) -> Value:
 
 
 def _corollary_2(evidence: Evidence, c: int, delta: float) -> Value:
-    _, m, _ = _first_pass(evidence, c)
     rows = evidence.runs[c].first_wrong
     if rows is None:
         raise NoValue("the model does not keep which examples had mistakes")
     bound, remark = _of_mistakes(evidence, c, rows, np.ones(len(rows)), 1)
-    return 2 * bound / (m + 1), remark
+    return 2 * bound / (evidence.first_m + 1), remark
 
 
 def _one_pass_vote(evidence: Evidence, c: int, delta: float) -> Value:

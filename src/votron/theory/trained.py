@@ -22,6 +22,7 @@ import scipy.sparse as sp
 from votron._util.types import Array, Classes, Floats, Index, Label, Rows, RowsLike
 from votron.errors import VotronError
 from votron.history import Fingerprint, TrainingHistory
+from votron.kernels.base import as_rows
 from votron.record import MistakeRecord
 from votron.theory.evidence import Assumption, Evidence, Run, wrong_labels
 from votron.theory.geometry import Margins
@@ -119,26 +120,21 @@ def check_training_data(history: TrainingHistory, rows: Rows, codes: Index) -> N
 
 def check_test_data(X: RowsLike, X_test: RowsLike) -> Assumption:
     """Refuse the training data as test data; return the user's claim, with the number of rows in both."""
-    claim = "they are independent draws from the same distribution, and were not used for training: your claim"
-    try:
-        tested, training = _contents(X_test), _contents(X)
-    except (TypeError, ValueError):  # not numbers, or not a matrix: the model will say so
-        return Assumption("test data", None, claim)
+    training, tested = _contents(X), _contents(X_test)
     known = set(training)
     n = sum(row in known for row in tested)
     if n == len(tested) == len(training) and len(known) > _BY_CHANCE:
         raise VotronError(
             "X_test and y_test must be data that were not used for training. Got the training data instead."
         )
-    if n:
-        claim = f"{n:,} of the {len(tested):,} rows are in the training data too; {claim}"
+    both = f"{n:,} of the {len(tested):,} rows are in the training data too; " if n else ""
+    claim = f"{both}they are independent draws from the same distribution, and were not used for training: your claim"
     return Assumption("test data", None, claim)
 
 
 def _contents(X: RowsLike) -> list[tuple[bytes, bytes]]:
     """Return the nonzero columns and values of each row."""
-    rows = sp.csr_matrix(X if sp.issparse(X) else np.asarray(X, dtype=np.float64), dtype=np.float64, copy=True)
-    rows.sum_duplicates()
+    rows = sp.csr_matrix(as_rows(X), dtype=np.float64, copy=True)
     rows.eliminate_zeros()
     columns = rows.indices.astype(np.int64)
     return [(columns[a:b].tobytes(), rows.data[a:b].tobytes()) for a, b in pairwise(rows.indptr)]

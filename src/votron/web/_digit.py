@@ -182,11 +182,10 @@ def _history(trained: Trained, X: RowsLike) -> VoteHistory:
     at = (record.time[record.event_starts[events]] / record.n_examples).tolist()
     stages = list(trained.model.staged_decision_function(X, at=at, rules=["last", "vote"]))
     last = np.stack([_per_class(scores["last"])[0] for _, scores in stages])
-    vote = [int(labels_of(scores["vote"])[0]) for _, scores in stages]
     return VoteHistory(
         births=record.event_starts[events + 1].tolist(),
         votes=["".join("+" if score >= 0 else "-" for score in column) for column in last.T],
-        leaders=vote,
+        leaders=[int(labels_of(scores["vote"])[0]) for _, scores in stages],
     )
 
 

@@ -44,9 +44,6 @@ class RuleBrokenError(VotronError):
         self.rule = rule
 
 
-# -- requests ---------------------------------------------------------------------------------------------------------
-
-
 class Sent(BaseModel):
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
@@ -91,9 +88,6 @@ class NewGame(Sent):
 
     setup: Setup = Setup()
     moves: Annotated[list[Move], Field(max_length=MOST_EXAMPLES)] = []
-
-
-# -- answers ----------------------------------------------------------------------------------------------------------
 
 
 class RoundPlayed(BaseModel):
@@ -170,15 +164,12 @@ class Field2D(BaseModel):
     values: list[int]
 
 
-# -- the game ---------------------------------------------------------------------------------------------------------
-
-
 class PlaneGame:
     """A game: its setup, its moves, and B."""
 
     def __init__(self, setup: Setup, moves: Iterable[Move] = ()) -> None:
         self.setup = setup
-        self._rules = PlaneRules.at(setup.angle, setup.margin, setup.radius)
+        self._rules = PlaneRules(setup.angle, setup.margin, setup.radius)
         self.rules = None if setup.mode == "free" else self._rules
         kernels: dict[str, Kernel] = {
             "linear": LinearKernel(),

@@ -31,8 +31,20 @@ _FIELD_SIZE = 41
 _MOST_MOMENTS = 80
 
 
-def write_lecture(path: str, piece: Piece, links: Iterable[str] = ()) -> int:
-    """Write the file; return its size in bytes."""
+def export_lecture(path: str, piece: Piece, links: Iterable[str] = ()) -> int:
+    """Write one HTML file that replays games and a run, without a server; return its size in bytes.
+
+    ``links`` are games, as links from the page (by default four examples); ``piece``, from `votron.web.pieces`, is the
+    model whose run is shown.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from votron.web import export_lecture, pieces
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     export_lecture(f"{folder}/lecture.html", pieces()[0]) > 100_000
+    True
+    """
     games = [(f"Game {i}", game_of_link(link)) for i, link in enumerate(links, 1)] or _own_games()
     if piece.trained is None:
         piece.work()

@@ -245,15 +245,34 @@ def for_drawings(pieces: Iterable[Piece]) -> Piece | None:
     return max(fit[::-1], key=lambda piece: piece.ready, default=None)
 
 
-def bundled_pieces() -> list[Piece]:
-    pieces = [
+def pieces(
+    model: Estimator = None, title: str = "your model", X: RowsLike = None, y: Labels = None, *, raw: bool = True
+) -> list[Piece]:
+    """Return the models of the page: bundled ones, which are trained when `votron.web.play` starts, and yours.
+
+    Parameters
+    ----------
+    model : VotedPerceptronClassifier, optional
+        Your model, with its title.
+    X, y : rows as the model takes them, and labels, optional
+        Data to measure its errors on.
+    raw : bool, default=True
+        Whether the rows may be pixels, and are not the output of an encoder.
+
+    Examples
+    --------
+    >>> from votron.web import pieces
+    >>> [piece.id for piece in pieces()][:3]
+    ['moons', 'clouds', 'digits']
+    """
+    shown = [
         Piece("moons", "Two moons, Gaussian kernel", "plane", _moons),
         Piece("clouds", "Two clouds that overlap, a line", "plane", _clouds),
         Piece("digits", "scikit-learn's digits, (1 + x·z)⁴", "images", partial(_images, "digits", 10)),
     ]
     if os.environ.get("VOTRON_DATA"):
-        pieces.append(Piece("mnist", "MNIST, (1 + x·z)⁴", "images", partial(_images, "mnist", 2)))
-    return pieces
+        shown.append(Piece("mnist", "MNIST, (1 + x·z)⁴", "images", partial(_images, "mnist", 2)))
+    return shown if model is None else [*shown, _given(model, title, X, y, raw=raw)]
 
 
 def _moons() -> Trained:
@@ -287,7 +306,7 @@ def _images(name: str, epochs: int) -> Trained:
     return Trained(model.fit(found.X, found.y), found.X_test[:n], found.y_test[:n], f"{n} test digits", found.shape)
 
 
-def given_piece(model: Estimator, title: str, X: RowsLike = None, y: Labels = None, *, raw: bool = True) -> Piece:
+def _given(model: Estimator, title: str, X: RowsLike, y: Labels, *, raw: bool = True) -> Piece:
     if not isinstance(model, VotedPerceptronClassifier) or model.support_vectors_.shape[1] == 0:
         raise VotronError(
             "votron play shows models of VotedPerceptronClassifier, without a precomputed kernel. "

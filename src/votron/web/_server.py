@@ -6,12 +6,12 @@ import socket
 import threading
 import webbrowser
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
-from votron.errors import MissingPackageError, VotronError
+import uvicorn
 
-if TYPE_CHECKING:
-    from votron.web._models import Piece
+from votron.errors import VotronError
+from votron.web._app import make_app
+from votron.web._models import Piece
 
 HOST = "127.0.0.1"
 MOST_CONNECTIONS = 512
@@ -31,15 +31,29 @@ def listening(port: int) -> socket.socket:
     return found
 
 
-def serve(
+def play(
     pieces: list[Piece], *, port: int = 0, open_browser: bool = False, say: Callable[[str], object] = print
 ) -> None:
-    """Serve the page until SIGINT or SIGTERM."""
-    check_packages()
-    import uvicorn
+    """Serve the page to this machine until Ctrl-C or SIGTERM.
 
-    from votron.web._app import make_app
+    Parameters
+    ----------
+    pieces : list of Piece
+        Models to show, from `votron.web.pieces`.
+    port : int, default=0
+        The port; 0 takes a free one.
+    open_browser : bool, default=False
+        Whether to open the page in a browser.
+    say : callable, default=print
+        Called with the address.
 
+    Examples
+    --------
+    ``votron play`` with your own model::
+
+        from votron.web import pieces, play
+        play(pieces(model, "my model", X_test, y_test), port=8000, open_browser=True)
+    """
     bound = listening(port)
     port = bound.getsockname()[1]
     config = uvicorn.Config(
@@ -64,11 +78,3 @@ def serve(
 def _train(pieces: list[Piece]) -> None:
     for piece in pieces:
         piece.work()
-
-
-def check_packages() -> None:
-    try:
-        import fastapi  # noqa: F401
-        import uvicorn  # noqa: F401
-    except ImportError as error:
-        raise MissingPackageError('The page needs FastAPI and uvicorn: pip install "votron[web]".') from error

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from votron._util.registry import Registry, objects_of
 from votron._util.types import Labels, RowsLike, Series
-from votron.errors import VotronError
 
 if TYPE_CHECKING:
     from votron.data._sources import Source
@@ -104,16 +103,7 @@ class Format:
         return self.sequential
 
 
-def _admitted(format: Any) -> tuple[str, Format]:
-    name, found = objects_of("format", Format)(format)
-    for other in FORMATS.values():
-        taken = sorted({*other.suffixes} & {*found.suffixes})
-        if taken and other.name != name:
-            raise VotronError(f"There is a format of the suffix {taken[0]!r} already: {other.name!r}.")
-    return name, found
-
-
-FORMATS: Registry[Format] = Registry("format", "votron.formats", _admitted)
+FORMATS: Registry[Format] = Registry("format", "votron.formats", objects_of("format", Format))
 """The formats, by name."""
 
 FormatClass = TypeVar("FormatClass", bound=type[Format])

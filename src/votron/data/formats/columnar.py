@@ -30,7 +30,6 @@ class Parquet(Format):
     magic: ClassVar[tuple[bytes, ...]] = (b"PAR1",)
 
     def in_bounded_memory(self, source: Source) -> bool:
-        """Tell whether it is a plain file."""
         return source.plain_path is not None
 
     def scan(self, file: Path | io.BytesIO) -> Frame:
@@ -38,7 +37,6 @@ class Parquet(Format):
         return polars().scan_parquet(file, glob=False)
 
     def read(self, source: Source, options: ReadOptions, batch_bytes: int | None) -> Iterator[Part]:
-        """Yield the table, or as many rows as those before let expect to fit."""
         if not source.head.startswith(self.magic):
             raise DataError(f"Cannot read {source.name} as {self.name}: it does not begin like that.")
         with polars_errors(f"Cannot read {source.name} as {self.name}"):
@@ -63,7 +61,6 @@ class Parquet(Format):
             del frame  # not to be in memory while the next is read
 
     def write(self, examples: Examples) -> bytes:
-        """Return a table."""
         return table_bytes(examples, "parquet")
 
 
@@ -75,7 +72,6 @@ class Arrow(Parquet):
     magic = (b"ARROW1", b"\xff\xff\xff\xff")
 
     def in_bounded_memory(self, source: Source) -> bool:
-        """Tell whether it is a plain file, and not a stream."""
         return source.plain_path is not None and source.head.startswith(self.magic[0])
 
     def scan(self, file: Path | io.BytesIO) -> Frame:
@@ -90,5 +86,4 @@ class Arrow(Parquet):
         return polars().read_ipc_stream(io.BytesIO(stream)).lazy()
 
     def write(self, examples: Examples) -> bytes:
-        """Return a table."""
         return table_bytes(examples, "ipc")

@@ -23,9 +23,9 @@ from votron.data.examples import Examples, Lines, short_repr
 from votron.data.formats.base import Format, Part
 from votron.data.options import ReadOptions
 from votron.data.tables import (
-    OddValueError,
     check_names,
     is_code,
+    is_nameless,
     label_in,
     polars,
     polars_errors,
@@ -53,7 +53,6 @@ class Csv(Format):
     """Between fields, if that is not to be found out."""
 
     def read(self, source: Source, options: ReadOptions, batch_bytes: int | None) -> Iterator[Part]:
-        """Yield a table, of all text at once where no batches are asked for: then its types depend on all rows."""
         file = _File(text_head(source), source.name, options.delimiter or self.separator, options)
         about = {"header": file.header, "delimiter": file.delimiter, "quote": file.quote or ""}
         seen: dict[str, str] | None = None if batch_bytes is None else {}
@@ -64,14 +63,16 @@ class Csv(Format):
             frame, lines = file.rows(data, line, header)
             header = False
             del data
+            last = frame.to_series(-1)
+            if is_nameless(last.name) and last.null_count() == frame.height:
+                frame = frame.drop(last.name)  # as a delimiter at the end of each line makes
             if frame.height:
                 yield Part(frame, lines=lines, about=about, typed=file.typed, seen=seen)
             elif batch_bytes is None:
                 raise DataError(f"There are no examples in {source.name}: it has a header and no rows.")
-            del frame  # not to be in memory while the next are read
+            del frame, last  # not to be in memory while the next are read
 
     def write(self, examples: Examples) -> bytes:
-        """Return a table as text."""
         return table_bytes(examples, "csv", separator=self.separator or ",")
 
 
@@ -86,13 +87,6 @@ class Tsv(Csv):
 # -- layout -----------------------------------------------------------------------------------------------------------
 
 
-def _fitness(sample: bytes, delimiter: str, quote: str | None) -> tuple[float, int]:
-    """Return the share of lines that have the usual number of fields, if that is more than one, and the number."""
-    counts = [len(row) for row in _sampled(sample, delimiter, quote)]
-    usual, n = Counter(counts).most_common(1)[0] if counts else (1, 0)
-    return (n / len(counts), usual) if usual > 1 else (0.0, 1)
-
-
 def _sampled(sample: bytes, delimiter: str, quote: str | None) -> list[list[str]]:
     """Return the fields of the first records that are not blank."""
     rows = []
@@ -102,6 +96,12 @@ def _sampled(sample: bytes, delimiter: str, quote: str | None) -> list[list[str]
             if len(rows) == _N_SAMPLED:
                 break
     return rows
+
+
+def _fitness(rows: list[list[str]]) -> tuple[float, int]:
+    """Return the share of rows that have the usual number of fields, if that is more than one, and the number."""
+    usual, n = Counter(map(len, rows)).most_common(1)[0] if rows else (1, 0)
+    return (n / len(rows), usual) if usual > 1 else (0.0, 1)
 
 
 def _check_header(names: list[str], rows: list[list[str]], name: str, missing: Container[str]) -> None:
@@ -163,8 +163,8 @@ class _File:
             raise DataError(f"Cannot read {name}: the file is empty.")
         self.name, self.quote = name, '"' if options.quote is None else options.quote or None
         sample = text if len(text) <= _SAMPLE else text[: _end_of_last_record(text[:_SAMPLE], self.quote)] or text
-        self.delimiter = delimiter or max(_DELIMITERS, key=lambda each: _fitness(sample, each, self.quote))
-        rows = _sampled(sample, self.delimiter, self.quote)
+        samples = {each: _sampled(sample, each, self.quote) for each in delimiter or _DELIMITERS}
+        self.delimiter, rows = max(samples.items(), key=lambda pair: _fitness(pair[1]))
         if not rows:
             raise self._quote_error("its first line has no end")
         self.header = options.header is not False
@@ -309,14 +309,11 @@ class _File:
         n_numbers = int(is_number.sum())
         if n_numbers < n < 2 * n_numbers and kind is None:
             row = int((~is_number & texts.is_not_null()).arg_true()[0])
-            got = f"{short_repr(texts[row])} in {place(row)}"
-            raise OddValueError(
+            raise DataError(
                 f"The column {texts.name!r} of {self.name} must hold numbers alone, as most of its values are. Got "
-                f"{got} instead: correct it, add it to na_values (--na-values) if it marks a missing value, or read "
-                "the column as text with as_text (--discrete).",
-                texts.name,
-                got,
-                "na_values",
+                f"{short_repr(texts[row])} in {place(row)} instead: correct it, add it to na_values (--na-values) if "
+                "it marks a missing value, or read the column as text with as_text (--discrete).",
+                parameter="na_values",
             )
         lower = texts.str.to_lowercase() if n and not n_numbers else None
         return texts if lower is None or lower.is_in(_TRUTH).sum() < n else lower == "true"

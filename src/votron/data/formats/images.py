@@ -30,7 +30,6 @@ class Images(Format):
     reads = "folder"
 
     def read(self, source: Source, options: ReadOptions, batch_bytes: int | None) -> Iterator[Part]:
-        """Yield all images, in the order of their names, classes first; a row is an image."""
         folder = Path(os.path.expanduser(source.location))
         files = _files(folder)
         labelled = files[0].parent != folder

@@ -34,11 +34,9 @@ class Json(Format):
     options = ("na_values", "only_na_values", "encoding")
 
     def looks_like(self, head: bytes) -> bool:
-        """Tell whether it begins with a list of objects."""
         return re.match(rb"\s*\[\s*(\{|\]|$)", head) is not None
 
     def read(self, source: Source, options: ReadOptions, batch_bytes: int | None) -> Iterator[Part]:
-        """Yield all rows."""
         data = whole_text(source)
         try:
             frame = _read(data, source.name, lines=False)
@@ -52,7 +50,6 @@ class Json(Format):
         yield Part(_typed(frame, options, source.name))
 
     def write(self, examples: Examples) -> bytes:
-        """Return a list with an object a row, each on a line of its own."""
         lines = JsonLines().write(examples).splitlines()
         return b"[\n" + b",\n".join(lines) + b"\n]\n"
 
@@ -66,11 +63,9 @@ class JsonLines(Format):
     sequential = True
 
     def looks_like(self, head: bytes) -> bool:
-        """Tell whether it begins with an object, or what may be one."""
         return re.match(rb"\s*\{\s*(\"|\}|$)", head) is not None
 
     def read(self, source: Source, options: ReadOptions, batch_bytes: int | None) -> Iterator[Part]:
-        """Yield rows, of which the first say what the columns of the next ones hold."""
         seen: dict[str, str] = {}
         names = dict.fromkeys(options.columns or ())
         for data, line in text_parts(source, batch_bytes, lambda data: data.rfind(b"\n") + 1):
@@ -93,7 +88,6 @@ class JsonLines(Format):
             del frame, data  # not to be in memory while the next are read
 
     def write(self, examples: Examples) -> bytes:
-        """Return an object a line."""
         return table_bytes(examples, "ndjson")
 
 

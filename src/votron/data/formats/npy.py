@@ -27,7 +27,7 @@ _LABELS = ("y", "labels", "label", "target", "targets", "y_train")
 def _numpy_errors(name: str) -> Iterator[None]:
     try:
         yield
-    except (DataError, MemoryError):
+    except DataError:
         raise
     except Exception as error:  # a damaged header or archive fails in a dozen ways
         reason = " ".join(str(error).split())[:200].rstrip(".") or type(error).__name__
@@ -44,11 +44,9 @@ class Npy(Format):
     magic = (b"\x93NUMPY",)
 
     def in_bounded_memory(self, source: Source) -> bool:
-        """Tell whether it is a plain file, which can be mapped into memory."""
         return source.plain_path is not None
 
     def read(self, source: Source, options: ReadOptions, batch_bytes: int | None) -> Iterator[Part]:
-        """Yield the array, or so many bytes of it."""
         mapped = batch_bytes is not None and source.plain_path is not None
         with _numpy_errors(source.name):
             file: Any = source.plain_path if mapped else io.BytesIO(source.read())
@@ -78,7 +76,6 @@ class Npz(Format):
     magic = (b"PK\x03\x04",)
 
     def read(self, source: Source, options: ReadOptions, batch_bytes: int | None) -> Iterator[Part]:
-        """Yield all."""
         with _numpy_errors(source.name):
             file: Any = source.plain_path or io.BytesIO(source.read())
             with zipfile.ZipFile(file) as archive:
@@ -106,7 +103,6 @@ class Npz(Format):
         yield Part(X, None if label is None else arrays[label], label)
 
     def write(self, examples: Examples) -> bytes:
-        """Return the arrays ``X`` and ``y``, or those of `scipy.sparse.save_npz` and ``y``."""
         X = as_matrix(examples, self.name)
         arrays: Params = {}
         if sp.issparse(X):

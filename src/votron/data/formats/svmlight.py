@@ -37,12 +37,10 @@ class Svmlight(Format):
     sequential = True
 
     def looks_like(self, head: bytes) -> bool:
-        """Tell whether the first line with something on it can be nothing else."""
         lines = (line for line in head.split(b"\n") if line.split(b"#")[0].strip())
         return _LOOKS_LIKE.fullmatch(next(lines, b"")) is not None
 
     def read(self, source: Source, options: ReadOptions, batch_bytes: int | None) -> Iterator[Part]:
-        """Yield CSR matrices; an array if all is read at once and much of it is not 0."""
         zero_based, found = options.zero_based, 0
         for data, line in text_parts(source, batch_bytes, lambda data: data.rfind(b"\n") + 1):
             X, y = _read(data, source.name, line)
@@ -57,7 +55,6 @@ class Svmlight(Format):
             raise DataError(f"Cannot read {source.name} as svmlight: it has no examples.")
 
     def write(self, examples: Examples) -> bytes:
-        """Return lines as svm-train takes them, with every digit of the values."""
         X = sp.csr_matrix(as_matrix(examples, self.name), copy=True)  # which is tidied, and not ours
         X.sum_duplicates()
         X.eliminate_zeros()
