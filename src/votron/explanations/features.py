@@ -270,20 +270,10 @@ class ColumnEffects:
 def strongest_features(
     model: Estimator, top: int = 10, *, first: int = 0
 ) -> dict[Label, list[tuple[str, float]]] | None:
-    """Return the features with the largest weights of each class, if a fitted model is linear.
+    """Return the features with the largest weights of each class, and the weights, the largest first.
 
-    Parameters
-    ----------
-    model : classifier of Votron, or Pipeline that ends in one
-        The fitted model.
-    top, first : int
-        How many for each class; and the number of the first feature, where they have no names.
-
-    Returns
-    -------
-    dict or None
-        For each class the names of features and their weights, the largest first; of two classes the first has the
-        negative ones. None for a model without weights: with a kernel that is not linear, or by voting.
+    None for a model without weights: with a kernel that is not linear, or by voting. Of two classes the first has the
+    negative weights. ``first`` is the number of the first feature, where they have no names.
 
     Examples
     --------
