@@ -97,8 +97,7 @@ def test_a_terminal_gets_one_line_redrawn_ten_times_a_second(terminal, clock):
     assert text.endswith("\r\n")
     drawn = frames(text)
     assert 15 <= len(drawn) <= 22
-    assert drawn[-1].startswith("fit 100% " + "━" * 30 + "  epoch 5, 20,000 mistakes, 50,000 examples/s, 0:00 left")
-    assert any("━─" in frame and "left" in frame for frame in drawn)
+    assert drawn[-1].startswith("fit 100%, epoch 5, 20,000 mistakes, 50,000 examples/s, 0:00 left")
 
 
 @pytest.mark.parametrize("columns", [3, 40, 80, 200])
@@ -108,14 +107,14 @@ def test_a_line_fits_the_terminal_and_covers_the_one_before(terminal, clock, col
     assert {len(frame) for frame in frames(written())} == {columns - 1}
 
 
-def test_work_without_a_known_end_has_neither_percent_nor_bar(terminal, clock):
+def test_work_without_a_known_end_has_no_percent(terminal, clock):
     stream, written = terminal(40)
     lines = io.StringIO()
     for out in (stream, lines):
         with Progress(None, True, out, "Downloading", clock=clock) as progress:
             clock.now += 6
             progress.update(5e6, "5 MB")
-    assert frames(written()) == ["Downloading 5 MB".ljust(39)]
+    assert frames(written()) == ["Downloading, 5 MB".ljust(39)]
     assert lines.getvalue() == "Downloading, 5 MB\n"
 
 

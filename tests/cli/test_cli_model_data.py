@@ -61,7 +61,6 @@ def test_options_of_training_that_other_formats_do_not_have(here, capsys):
     more = ["--encoding", "latin-1", "--delimiter", ";", "--test", "new.parquet"]
     assert trained(capsys, "train.csv", "--label", "y", *more)["test_error"]["rows"] == 20
     assert run_json(capsys, "evaluate", "m.votron", "new.parquet")["rows"] == 20
-    assert "--encoding" in run(capsys, "predict", "m.votron", "new.parquet", "--encoding", "latin-1", status=1).err
 
 
 # -- labels -----------------------------------------------------------------------------------------------------------

@@ -129,8 +129,8 @@ def test_partial_fit_in_batches_is_one_pass():
     [
         (-np.ones(150), "must be finite and not negative. Got -1 for row 0."),
         (np.where(np.arange(150) == 7, np.nan, 1.0), "must be finite and not negative. Got nan for row 7."),
-        (np.ones(149), "must have one number for each of 150 rows. Got 149 numbers instead."),
-        (np.ones((150, 2)), "must have one number for each of 150 rows. Got an array of shape (150, 2) instead."),
+        (np.ones(149), "must have one number for each of 150 rows. Got shape (149,)."),
+        (np.ones((150, 2)), "must have one number for each of 150 rows. Got shape (150, 2)."),
     ],
 )
 def test_weights_that_are_none(weights, sentence):

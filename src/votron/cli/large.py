@@ -66,7 +66,7 @@ def train_on_stream(job: Job, estimator: Estimator) -> Trained:
     facts = scan_stream(source, **asked)
     out.note(*facts.notes)
     estimator.set_params(**by_label(job.params, np.asarray(facts.classes)))
-    known: Params = {"n_features": facts.n_features, "optional": "n_features"}
+    known: Params = {"n_features": facts.n_features}
     known = {"columns": facts.columns} if facts.columns else known
     known |= {} if weights is None else {"columns": {**known["columns"], weights: "number"}}
     kind, n_batches = label_kind(np.asarray(facts.classes)), 0

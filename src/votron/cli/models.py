@@ -131,9 +131,8 @@ class SavedModel:
         found, typed = self._as_in_training(), data.options
         if beside and Path(data.label or "").exists():
             typed.pop("label", None)  # a file of labels, which belongs to the other data
-        optional = {"n_features", *found, *typed} if beside else {"n_features", *found} - typed.keys()
         filled = self.encoder is not None and not any(column.passes_missing for column in self.encoder.columns_)
-        found |= {"missing": "keep" if filled else "refuse", "optional": optional} | typed
+        found |= {"missing": "keep" if filled else "refuse"} | typed
         if beside:
             found.pop("part", None)
         known = {"n_features": int(self.model.n_features_in_)} if self.columns is None else {"columns": self.columns}

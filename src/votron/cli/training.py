@@ -96,16 +96,17 @@ class Trained:
 
 def estimator_of(name: str, params: Params) -> Estimator:
     """Return the estimator with the parameters that were typed, checked; the seed only if it takes one."""
-    from votron.estimators import ESTIMATORS
+    from votron import estimators
     from votron.kernels import KERNELS
     from votron.kernels.base import kernel_class
 
-    known = ESTIMATORS[name]().get_params()
+    classes: dict[str, Any] = {each: getattr(estimators, cls) for each, cls in estimators.ESTIMATORS.items()}
+    known = classes[name]().get_params()
     for each in params.keys() - known.keys() - {"random_state"}:
-        owners = [owner for owner, other in ESTIMATORS.items() if each in other().get_params()]
+        owners = [owner for owner, other in classes.items() if each in other().get_params()]
         option = f"--{each.replace('_', '-')}"
         raise click.UsageError(f"{option} is for --estimator {' and '.join(owners)}, and not for {name}.")
-    estimator = ESTIMATORS[name](**{each: value for each, value in params.items() if each in known})
+    estimator = classes[name](**{each: value for each, value in params.items() if each in known})
     estimator._validate_params()
     kernel: Any = kernel_class(getattr(estimator, "kernel", None))
     for each in params if kernel is not None else ():

@@ -30,9 +30,6 @@ from votron.theory.trained import (
     evidence_of_weights,
 )
 
-_NOT_JOINTLY = (ONE_VOTE, ONE_RANDOM)
-"""Predictors that no model has whose classes were trained together."""
-
 
 class TheoryView:
     """What a classifier answers to `votron.theory`, which asks it for one by its method ``_for_theory``."""
@@ -48,7 +45,6 @@ class TheoryView:
 
     @property
     def kernel(self) -> Kernel:
-        """The kernel of the feature space."""
         found: Kernel = self.model.kernel_
         return found
 
@@ -59,10 +55,6 @@ class TheoryView:
 
     def margins(self, X: RowsLike, y: Labels, vector: str) -> Margins:
         """Return the margins of one of the vectors on these data."""
-        raise NotImplementedError
-
-    def evidence(self, X: RowsLike, y: Labels, comparators: Comparators) -> Evidence:
-        """Return the evidence for bounds, given the training data."""
         raise NotImplementedError
 
     def measured(self, X: RowsLike, y: Labels) -> dict[str, Measured]:
@@ -222,11 +214,10 @@ class WeightsView(TheoryView):
         self.trainer = model._trainer
         self.jointly = self.trainer.joint and model._n_vectors > 1
         if self.jointly:
-            self.switches = {name: how for name, how in self.switches.items() if name not in _NOT_JOINTLY}
+            self.switches = {name: how for name, how in self.switches.items() if name not in (ONE_VOTE, ONE_RANDOM)}
 
     @property
     def kernel(self) -> Kernel:
-        """The kernel of the feature space: the feature that is always one adds a constant."""
         return PolynomialKernel(1) if self.trainer.bias else LinearKernel()
 
     @property

@@ -21,8 +21,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 
 from votron._util.progress import Progress
-from votron._util.resources import available_memory, chunks, n_bytes, rows_in_bytes
-from votron._util.text import rounded_bytes
+from votron._util.resources import chunks, n_bytes, rows_in_bytes
 from votron._util.types import Array, Estimator, Floats, Index, Rows
 from votron.cluster.rows import SpreadRows
 from votron.engine import TrainingRun
@@ -38,8 +37,6 @@ from votron.rules.vectors import HeldOutRows, moments_within
 
 T = TypeVar("T")
 
-_WORTH_ASKING = 64 << 20
-"""Bytes of weights from which on free memory is looked up."""
 _LONGEST = 2**62
 """Steps that can be counted."""
 MOST_SAMPLED = 1024
@@ -343,16 +340,6 @@ def come_grouped(codes: Index) -> bool:
     runs = 1 + np.count_nonzero(codes[1:] != codes[:-1])
     few = len(codes) > 1 and runs <= 1 + codes.max()  # if not, there is no need to count classes
     return bool(few and runs == len(np.unique(codes)) < len(codes))
-
-
-def check_room(model: Estimator, needed: int) -> None:
-    """Refuse to train weights for which there is no memory."""
-    if needed > _WORTH_ASKING and needed > (free := available_memory()):
-        raise VotronError(
-            f"The weights of {model.n_features_in_:,} features and {len(model.classes_):,} classes take "
-            f"{rounded_bytes(needed)} in training, and {rounded_bytes(free)} are free: select or hash features, "
-            "or take fewer classes."
-        )
 
 
 def history_of(model: Estimator, data: TrainingData, n_learnable: int, **more: Any) -> TrainingHistory:

@@ -110,8 +110,8 @@ class VotronClassifier(ClassifierMixin, BaseEstimator):
         Returns
         -------
         array of shape (n_samples,) for two classes, else (n_samples, n_classes)
-            Positive for the second class; the largest for the predicted one. Of two classes, a score of 0 predicts the
-            second: it is returned as 2.2e-308, so that the sign always tells the label.
+            Positive for the second class; the largest for the predicted one. A score of 0 that predicts the second of
+            two classes is returned as 2.2e-308, so that the sign always tells the label.
         """
         check_is_fitted(self)
         if is_collection(X):
@@ -174,9 +174,15 @@ class VotronClassifier(ClassifierMixin, BaseEstimator):
         """Return for each row and vector +1 if the vector shall score it positively, else -1."""
         return np.where(codes[:, None] == np.arange(self._n_vectors), 1, -1)
 
-    def _set_history(self, history: TrainingHistory) -> None:
-        self.history_ = history
-        self.n_epochs_, self.converged_ = history.n_epochs, bool(history.converged)
+    @property
+    def n_epochs_(self) -> float:
+        """Passes that were run; calls of ``partial_fit`` count as one each."""
+        return self.history_.n_epochs
+
+    @property
+    def converged_(self) -> bool:
+        """Whether training ended with a whole pass without a mistake."""
+        return bool(self.history_.converged)
 
     def explain(
         self,
@@ -260,7 +266,7 @@ class VotronClassifier(ClassifierMixin, BaseEstimator):
         return compacted(self._predicting_model())
 
     def _form(self) -> tuple[Form, tuple[str, ...]]:
-        """Return what the model predicts with, and what is given up by keeping no more."""
+        """Return what the model predicts with, and what cannot be done with no more."""
         raise NotImplementedError
 
 
@@ -271,8 +277,6 @@ class SupportVectorMixin:
     kernel_: Kernel
     support_: Index
     row_names_: dict[int, str]
-    _poor_if_linear = True
-    """Whether scikit-learn's checks must not measure accuracy with a linear kernel."""
 
     def name_rows(self, names: Labels) -> Self:
         """Name the training rows that the model keeps, for explanations and files.
@@ -282,8 +286,7 @@ class SupportVectorMixin:
         Parameters
         ----------
         names : sequence, Index of pandas or None
-            A name for each row given to `fit`. The names of ``support_`` are kept, as text, in ``row_names_``. None:
-            names are forgotten.
+            A name for each row given to `fit`; those of ``support_`` are kept in ``row_names_``. None: no names.
         """
         from votron._util.frames import is_index, names_by_labels
 
@@ -345,12 +348,10 @@ class SupportVectorMixin:
         precomputed = is_precomputed(self.kernel)
         tags.input_tags.sparse = not precomputed
         tags.input_tags.pairwise = precomputed
-        # A precomputed matrix may have negative values, but not on its diagonal. Without this tag an estimator has to
-        # accept any; scikit-learn's nearest neighbours set it in the same way.
+        # A precomputed matrix may have negative values, but not on its diagonal; without this tag any must do.
         tags.input_tags.positive_only = precomputed
-        # Planes through the origin do not separate the blobs on which scikit-learn measures accuracy, and the kernel
-        # that the checks precompute is linear as well.
+        # Planes through the origin do not separate the blobs of scikit-learn's checks, whose own kernel is linear too.
         cls = kernel_class(self.kernel)
         linear = cls is not None and not precomputed and cls().affine() == (1.0, 0.0)
-        tags.classifier_tags.poor_score = precomputed or (linear and self._poor_if_linear)
+        tags.classifier_tags.poor_score = precomputed or linear
         return tags

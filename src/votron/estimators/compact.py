@@ -20,9 +20,8 @@ __all__ = ["CompactClassifier"]
 class CompactClassifier(ProbabilisticClassifier):
     """A fitted classifier that can predict, and nothing else; made by its method ``compact``.
 
-    Rules that score by one vector a class ("last", "average", "pocket", "holdout") become one coefficient a support
-    vector, or plain weights where the kernel is linear; "vote" and "random" keep the order of the mistakes. Scores are
-    those of the model, up to rounding.
+    Rules with one vector a class become one coefficient a support vector, or plain weights where the kernel is linear;
+    "vote" and "random" keep the order of the mistakes. Scores are those of the model, up to rounding.
 
     Parameters
     ----------
@@ -113,7 +112,6 @@ class CompactClassifier(ProbabilisticClassifier):
 
 
 def compacted(model: Estimator) -> CompactClassifier:
-    """Return the compact form of a fitted model."""
     check_is_fitted(model)
     form, dropped = model._form()
     made = CompactClassifier(n_jobs=getattr(model, "n_jobs", None))

@@ -86,15 +86,14 @@ def _check_learns_in_batches(model: Estimator) -> None:
 class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
     """Voted perceptron with kernels (Freund & Schapire, 1999).
 
-    Training presents the examples in turn; each mistake adds the example to its class's vector. One training run yields
-    a whole sequence of vectors, and ``rule`` says how they predict; the rule can be changed afterwards, without
-    training again. Several classes are handled one against the rest, sharing all kernel values.
+    Training presents the examples in turn; each mistake adds the example to its class's vector. One run yields a
+    sequence of vectors, and ``rule`` says how they predict; it can be changed without training again. Several classes
+    are handled one against the rest, sharing all kernel values.
 
     Parameters
     ----------
     kernel : {"rbf", "poly", "linear", "conjunction", "precomputed"}, Kernel or callable, default="rbf"
-        The kernel. A callable gets two matrices of rows and returns the matrix of kernel values; several threads may
-        call it at once, unless ``n_jobs=1``.
+        The kernel. A callable gets two matrices of rows and returns the matrix of kernel values; threads share it.
     degree : int, default=3
         Degree of the polynomial kernel (gamma x·z + coef0)^degree.
     gamma : float or {"scale", "auto"}, default="scale"
@@ -123,18 +122,17 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
         For the shuffle, the held-out part and the random rule.
     memory_limit : int or str, default="auto"
         Memory that training may use beside the data, in bytes or as "2GB". "auto" is a quarter of what is free, and at
-        most the larger of 16 times the size of the data and 1 GiB. The result does not depend on it.
+        most the larger of 16 times the data and 1 GiB.
     n_jobs : int or None, default=None
-        Threads. None: as many as this process may use. The result does not depend on it.
+        Threads. None: as many as this process may use.
     verbose : int, default=0
         1 shows progress on standard error.
     class_weight : dict or "balanced", default=None
         Weights of classes by label, 1 for those not named; "balanced" weighs each by n_samples / (n_classes · its
         rows). They multiply the weights of rows, and all are then divided by their mean.
     early_stopping : bool, default=False
-        In `fit`, set ``validation_fraction`` of the data aside, end training after three passes in a row without a
-        better prediction of it, and keep the record up to the best moment, four to a pass. With ``rule="auto"`` moment
-        and rule are chosen together.
+        In `fit`, set ``validation_fraction`` of the data aside, end training after three passes without a better
+        prediction of it, and keep the record up to the best moment, four to a pass.
 
     Attributes
     ----------
@@ -143,7 +141,7 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
     support_ : int array of shape (n_support,)
         Rows (in `partial_fit`: presentation numbers) of the examples with a mistake, in order of their first.
     support_vectors_ : array or CSR matrix of shape (n_support, n_features)
-        Those examples. Without columns for precomputed kernels.
+        Those examples; no columns for precomputed kernels.
     dual_coef_ : array of shape (n_vectors, n_support)
         The final vectors, as coefficients of the support vectors. Two classes have one vector, for the second of them.
     n_support_, n_mistakes_ : int arrays of shape (n_vectors,)
@@ -157,8 +155,7 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
     rule_ : str
         The rule that predicts: ``rule``, or what "auto" has chosen.
     validation_moments_, validation_scores_ : lists of float
-        With early stopping: the moments, in epochs, at which the part set aside was predicted, and the accuracy at
-        each by ``rule_``. ``record_`` ends at the first moment of the highest.
+        With early stopping: moments, in epochs, and the accuracy at each on the part set aside.
     kernel_ : Kernel
         The kernel, with its numbers.
     cluster_account_ : ClusterAccount
@@ -170,9 +167,8 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
 
     Notes
     -----
-    With weights, by ``sample_weight`` or ``class_weight``, a mistake adds weight times the example; a vector still has
-    a vote for each example that it survives. `fit` divides weights by their mean; `partial_fit` takes them as they are.
-    A weight of 2 is not the row twice, which would be presented twice.
+    With weights a mistake adds weight times the example; a vector still has a vote for each example that it survives.
+    `fit` divides weights by their mean; `partial_fit` takes them as they are.
 
     A mistake is y · score ≤ 0 and a score of 0 predicts the second class; `votron.record` states all conventions.
     Ctrl-C during `fit` raises KeyboardInterrupt, but leaves a fitted model of what was learnt until then; a second one
@@ -249,7 +245,7 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
             self._keep(Vectors(data.as_given(record), self.kernel_, rows, seed))
             presented = min(run.steps, record.n_steps)
             history = training.history_of_fit(self, data, order, held_out, run)
-            self._set_history(replace(history, rows_repeated=presented > len(order), chosen_rule=rule))
+            self.history_ = replace(history, rows_repeated=presented > len(order), chosen_rule=rule)
             at = second_half(order, presented, data.rows)
             self._sample, self._slopes = self._sample_of(data, order, at, 0, grouped=not self.shuffle), {}
             if len(held_out):
@@ -267,9 +263,8 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
     ) -> Self:
         """Go on learning: one pass over new data, in their order, from where the record ends.
 
-        One call after another gives exactly the record of one unshuffled pass over all of the data (up to rounding, if
-        the arithmetic that suits float32 data differs from batch to batch). A call costs time in the number of support
-        vectors, so give rows in batches where you can.
+        One call after another gives exactly the record of one unshuffled pass over all of the data. A call costs time
+        in the number of support vectors, so give rows in batches where you can.
 
         Parameters
         ----------
@@ -296,7 +291,7 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
             at = second_half(order, run.steps, data.rows, later=steps > 0)
             self._add_to_sample(self._sample_of(data, order, at, steps, grouped=True))
             history = training.history_with_batch(self, data, order, interrupted=run.interrupted)
-            self._set_history(replace(history, n_numbered=numbered + len(order)))
+            self.history_ = replace(history, n_numbered=numbered + len(order))
         training.hand_on_ctrl_c(run, self.record_.n_steps)
         return self
 
@@ -342,7 +337,6 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
         ids: Index | None = None,
         stop: EarlyStop | None = None,
     ) -> TrainingRun:
-        """Run the engine, with the threads and the memory that it may use."""
         if not n_steps:
             return TrainingRun(0, False, False)
         rows = data.rows
@@ -472,7 +466,6 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
 
     @property
     def _choice(self) -> Choice:
-        """The rule, and whether vectors are normalised."""
         return self.rule_, bool(self.normalize_vectors)
 
     def _scores(self, rows: Rows) -> Floats:
@@ -482,8 +475,7 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
     def agreement(self, X: RowsLike) -> Floats:
         """Return which share of the votes the predicted label has, from 0 to 1: how much the vectors agree on it.
 
-        Whatever the rule, the votes are counted: of two classes, those for the predicted one; of more, those of the
-        predicted class's own vectors, each of which says yes or no.
+        Votes are counted whatever the rule; of more than two classes, those of the predicted class's own vectors.
 
         Parameters
         ----------
@@ -549,10 +541,6 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
         other = copy.copy(self)
         other.rule, other.normalize_vectors = rule, normalize_vectors
         other._validate_params()
-        if (X_val is None) != (y_val is None):
-            raise VotronError(
-                f"X_val and y_val go together. Got {'y_val' if X_val is None else 'X_val'} alone instead."
-            )
         if X_val is not None and not needs_held_out(rule):
             raise VotronError(
                 f"X_val and y_val are for the rules 'holdout' and 'auto' only. Got the rule {rule!r} instead."
@@ -569,8 +557,7 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
     def with_best_moment(self, X_val: RowsLike, y_val: Labels, rule: str | None = None) -> Self:
         """Return a shallow copy of the fitted model whose training ends at the moment that predicts given data best.
 
-        As ``early_stopping`` does with rows that it sets aside: of all moments, four to a pass, the first with the
-        fewest errors. Training is not repeated.
+        As ``early_stopping`` does: of all moments, four to a pass, the first with the fewest errors.
 
         Parameters
         ----------
@@ -592,14 +579,12 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
         record = self.record_.until(time)
         rows = self._vectors.support_rows[: len(record.support)]
         other._keep(Vectors(record, self.kernel_, rows, self._vectors.seed))
-        other._set_history(
-            replace(
-                self.history_,
-                rows_repeated=self.history_.rows_repeated and time > m,
-                converged=self.converged_ and len(record) == len(self.record_),
-                end_chosen_by=self.history_.end_chosen_by or "with_best_moment",
-                chosen_rule=chosen if other.rule == "auto" else self.history_.chosen_rule,
-            )
+        other.history_ = replace(
+            self.history_,
+            rows_repeated=self.history_.rows_repeated and time > m,
+            converged=self.converged_ and len(record) == len(self.record_),
+            end_chosen_by=self.history_.end_chosen_by or "with_best_moment",
+            chosen_rule=chosen if other.rule == "auto" else self.history_.chosen_rule,
         )
         other._take_held_out(*held_out, record.n_steps)
         return other
@@ -671,11 +656,6 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
         from votron.estimators._evidence import RecordView  # most models are never certified
 
         return RecordView(self)
-
-    @property
-    def _poor_if_linear(self) -> bool:  # type: ignore[override]
-        """The last vector of a linear kernel gets 0.8 to 0.9 of the checks' data right; the other rules do better."""
-        return self.rule in RULES and RULES[self.rule].unsteady
 
 
 def needs_held_out(rule: str) -> bool:
