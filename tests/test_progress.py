@@ -78,14 +78,6 @@ def test_plain_lines_come_with_every_tenth(clock):
     assert lines[4] == "fit  50%, epoch 3, 5,000 mistakes, 25,000 examples/s, 0:02 left"
 
 
-def test_plain_lines_come_every_five_seconds_when_training_is_slow(clock):
-    stream = io.StringIO()
-    run(stream, clock, n_updates=10_000, seconds=4000.0)
-    lines = stream.getvalue().splitlines()
-    assert 760 <= len(lines) <= 800
-    assert lines[0].endswith("25 examples/s, 1:06:35 left")
-
-
 def test_close_shows_the_newest_state_once(clock):
     stream = io.StringIO()
     progress = Progress(1000, True, stream, clock=clock)
@@ -133,16 +125,6 @@ def test_a_line_can_be_gone_at_the_end(terminal, clock):
     text = written()
     assert text.endswith("\r" + " " * 39 + "\r")
     assert "\n" not in text
-
-
-def test_time_left_follows_from_all_that_is_done_where_no_speed_is_shown(clock):
-    stream = io.StringIO()
-    with Progress(100, True, stream, "Training", clock=clock) as progress:
-        clock.now += 20
-        progress.update(20, "2 of 5 runs")
-        clock.now += 0.001  # two processes end at nearly the same time
-        progress.update(40, "3 of 5 runs")
-    assert stream.getvalue().splitlines()[-1] == "Training  40%, 3 of 5 runs, 0:30 left"
 
 
 def test_time_left_follows_from_the_speed_of_late(clock):

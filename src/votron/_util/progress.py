@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import time
 from collections import deque
@@ -103,7 +104,7 @@ class Progress:
         self._pending, self._drawn = None, True
 
     def _width(self) -> int:
-        return os.get_terminal_size(self._stream.fileno()).columns or 80
+        return shutil.get_terminal_size().columns
 
     def _write(self, text: str) -> None:
         self._stream.write(text)

@@ -20,14 +20,7 @@ if TYPE_CHECKING:
     from votron.data import Examples
 
 
-@command(
-    "evaluate",
-    examples=[
-        "votron evaluate digits.votron digits --part test --all-rules",
-        "votron evaluate digits.votron digits --part test --figure errors.png --wrong wrong.csv",
-        "votron evaluate days.votron days.csv --label Play --json",
-    ],
-)
+@command("evaluate", examples=["votron evaluate digits.votron digits --part test --all-rules --figure errors.png"])
 @options.model
 @options.data
 @options.label("Column with the labels (default: as in training).")

@@ -9,6 +9,7 @@ import re
 import shutil
 import stat
 import sys
+import tempfile
 import textwrap
 import unicodedata
 import warnings
@@ -117,6 +118,19 @@ def writing(path: str) -> Iterator[BinaryIO]:
     else:
         with replacing(target) as temporary, open(temporary, "wb") as file:
             yield file
+
+
+@contextmanager
+def file_for(path: str) -> Iterator[str]:
+    """Give the name of a file to write, which goes to standard output for "-"."""
+    if path != "-":
+        yield path
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        kept = Path(folder, "file")
+        yield str(kept)
+        sys.stdout.buffer.write(kept.read_bytes())
+        sys.stdout.flush()
 
 
 def write_figure(draw: Callable[[], object], path: str) -> None:

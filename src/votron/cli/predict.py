@@ -25,15 +25,7 @@ Columns = dict[tuple[str, str], Sequence[object]]
 """Values of rows, by the object of JSON that they belong to, if any, and their name there."""
 
 
-@command(
-    "predict",
-    examples=[
-        "votron predict days.votron days.csv",
-        "votron predict digits.votron digits --part test --scores -o out.csv",
-        "votron predict digits.votron digits --part test --proba --json",
-        "votron predict days.votron - --format csv < days.csv",
-    ],
-)
+@command("predict", examples=["votron predict days.votron days.csv --proba -o out.csv"])
 @options.model
 @options.data
 @options.output("File for the labels, CSV or .jsonl (default: standard output).", NewFile(dash=True), default="-")
