@@ -422,7 +422,7 @@ def test_formats_where_they_do_not_belong(tmp_path, write, refused):
     refused(tmp_path, "Data of format 'csv' are read from a file. Got the folder", format="csv")
     path = write("a.csv", "a,y\n1,0\n")
     refused(path, "Images are read from a folder. Got the file", format="images")
-    refused(path, "The option 'part' is not for", label="y", part="test")
+    refused(path, "There are no parts of", label="y", part="test")
     (tmp_path / "tables").mkdir()
     (tmp_path / "tables" / "part-0.parquet").write_bytes(b"")
     refused(tmp_path / "tables", "There are no images", label="y")

@@ -98,7 +98,7 @@ def test_numbers_are_cut_into_batches(tmp_path):
     assert [batch.y.tolist() for batch in batches] == [[1], [0]]
     with pytest.raises(DataError, match=r"The labels of .* are at the end of each line: leave label out"):
         read_examples(path, label="a")
-    with pytest.raises(DataError, match="The option 'part' is not for"):
+    with pytest.raises(DataError, match="There are no parts of"):
         read_examples(path, part="test")
 
 

@@ -26,7 +26,6 @@ from sklearn.tree import DecisionTreeClassifier
 from votron import AveragedPerceptronClassifier, VotedPerceptronClassifier, VotronError, table_classifier
 from votron.data import read_examples
 from votron.evaluate import SCORES, Comparison, ComparisonRow, compare
-from votron.evaluate._compare import _usual_candidates
 from votron.plots import ComparisonDisplay
 
 IRIS = load_iris(return_X_y=True)
@@ -145,16 +144,6 @@ def test_scikit_learns_take_text_and_sparse_rows():
     named = compare(sparse, at % 2, ["boosting", "averaged"], folds=3, repeats=1)
     assert named.left_out == {}
     assert {row.estimator for row in named.rows} == {"HistGradientBoostingClassifier", "AveragedPerceptronClassifier"}
-
-
-def test_candidates_suit_the_data():
-    dense = set(_usual_candidates(np.random.RandomState(0).normal(size=(30, 4))))
-    assert not {"naive-bayes", "sgd", "winnow", "voted-cv"} & dense
-    counts = set(_usual_candidates(sp.csr_array(np.eye(5, 3000))))
-    assert counts - dense == {"naive-bayes", "sgd"}
-    assert dense - counts == {"boosting"}
-    frame = pd.DataFrame({"title": ["a b", "c d"], "size": [1, 2], "price": [1.5, 2.5]})
-    assert {"naive-bayes", "sgd"} <= set(_usual_candidates(frame, "title"))
 
 
 def test_one_that_fails_is_reported_and_the_rest_go_on():

@@ -41,8 +41,6 @@ class Examples:
         How many rows were left out since something was missing in them, and how many of these have no label.
     zero_based : bool or None
         For svmlight, whether the first feature has number 0.
-    header, delimiter, quote : bool, str and str, or None
-        For CSV and TSV, what was given or found, as `read_examples` takes it.
     files : tuple of str or None
         For folders of images, the file of each row, from the folder on.
     first_row : int
@@ -69,9 +67,6 @@ class Examples:
     image_shape: tuple[int, ...] | None = None
     dropped: int = 0
     zero_based: bool | None = None
-    header: bool | None = None
-    delimiter: str | None = None
-    quote: str | None = None
     files: tuple[str, ...] | None = None
     first_row: int = 0
     notes: tuple[str, ...] = ()

@@ -157,7 +157,7 @@ def _examples(format: Format, source: Source, options: ReadOptions, batch_bytes:
 
 
 def _checked_arrays(part: Part, options: ReadOptions, about: Examples, name: str, labels_at: str) -> Examples:
-    for option in sorted({"as_text", "drop"} & options.given().keys() - {*options.optional}):
+    for option in (name for name in ("as_text", "drop") if getattr(options, name)):
         raise DataError(f"The option {option!r} is for tables. {name} is not one: leave it out.", parameter=option)
     if labels_at and options.label is not None and options.labels == "required":
         raise DataError(
@@ -176,7 +176,7 @@ def _checked_arrays(part: Part, options: ReadOptions, about: Examples, name: str
 
 
 def recognise(path: str | os.PathLike[str], options: ReadOptions) -> tuple[Format, Source]:
-    """Return the format of data and where they are; refuse options that the format does not have."""
+    """Return the format of data and where they are; refuse a part of what has none."""
     location = os.fspath(path) if isinstance(path, os.PathLike) else path
     if not isinstance(location, str) or not location:
         raise DataError(f"The data must be a file, a folder, '-' or a known set. Got {location!r} instead.")
@@ -184,13 +184,8 @@ def recognise(path: str | os.PathLike[str], options: ReadOptions) -> tuple[Forma
     known = next((format for format in FORMATS.values() if location in format.known), None)
     with source_errors(source):
         format = known or (_format_of_folder if source.is_folder else _format_of_file)(source, options)
-    of_formats = {name for other in FORMATS.values() for name in other.options}
-    for name in options.given():
-        if name in of_formats - {*format.options, *options.optional}:
-            raise DataError(
-                f"The option {name!r} is not for {source.name}, whose format is {format.name}: leave it out.",
-                parameter=name,
-            )
+    if options.part is not None and not format.has_parts:
+        raise DataError(f"There are no parts of {source.name}: leave part out.", parameter="part")
     return format, source
 
 

@@ -61,7 +61,6 @@ class Npy(Format):
                 f"array of two dimensions. Got {label!r} for the shape {array.shape}.",
                 parameter="label",
             ) from None
-        array = np.atleast_1d(array)
         n = max(1, len(array) if batch_bytes is None else batch_bytes * len(array) // max(1, array.nbytes))
         for begin in range(0, len(array) or 1, n):
             X = np.array(array[begin : begin + n], dtype=array.dtype.newbyteorder("="), order="C")
