@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from votron._util.progress import Progress
-from votron._util.text_tables import as_csv
+from votron._util.text import as_csv
 from votron._util.types import Params
 from votron.cli import options
 from votron.cli.command import NewFile, command, flag, option

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import numpy as np
 
 from votron._util.pipelines import weighs_classes
-from votron._util.text_tables import as_csv
+from votron._util.text import as_csv
 from votron._util.types import Array, Params, RowsLike
 from votron.cli import options
 from votron.cli.command import NewFile, command, flag, option

@@ -8,8 +8,7 @@ import sys
 import click
 
 from votron._util.pipelines import classifier_of, summary_of
-from votron._util.text import first_of, in_words, on_one_line, rounded_bytes, shortened
-from votron._util.text_tables import wants_colour
+from votron._util.text import first_of, in_words, on_one_line, rounded_bytes, shortened, wants_colour
 from votron._util.types import Params
 from votron.cli import options
 from votron.cli.command import NewFile, command, flag, option

@@ -63,7 +63,7 @@ def width() -> int:
 
 def table(rows: Sequence[Sequence[str]], *, left: Collection[int] = (0,), most: int | None = None) -> str:
     """Return rows of cells as aligned lines, the head first, and how many rows there are beyond the ``most``."""
-    from votron._util.text_tables import as_text, wants_colour
+    from votron._util.text import as_text, wants_colour
 
     shown = [[printable(cell, keep="") for cell in row] for row in rows[: None if most is None else most + 1]]
     lines, more = as_text(shown, colour=wants_colour(sys.stdout), left=left), len(rows) - len(shown)

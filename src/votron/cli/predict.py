@@ -9,8 +9,7 @@ import click
 import numpy as np
 
 from votron._util.frames import missing_in
-from votron._util.text import counted, left_out
-from votron._util.text_tables import as_csv
+from votron._util.text import as_csv, counted, left_out
 from votron._util.types import Array, Params, Rows, RowsLike
 from votron.cli import options
 from votron.cli.command import NewFile, command, flag, option

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from votron._util.text_tables import wants_colour
+from votron._util.text import wants_colour
 from votron.cli import options
 from votron.cli.command import command, option
 from votron.cli.output import Output
