@@ -168,7 +168,6 @@ def test_quotes_are_those_of_training(here, capsys):
     [
         {"data": "a friend"},
         {"reading": 3, "test": [], "stream": "x", "label": 2},
-        {"reading": {"na_values": 5, "header": "x", "quote": 7, "missing": []}},
     ],
 )
 def test_provenance_may_be_anything(provenance, here, capsys):

@@ -54,14 +54,14 @@ def names_by_labels(index: Any, word: str = "index") -> list[str]:
 
     def name(label: Label) -> str:
         if isinstance(label, tuple):  # of an index of several levels
-            return ", ".join(map(in_words, label))
-        text = in_words(label)
+            return ", ".join(map(value_text, label))
+        text = value_text(label)
         return text if text and isinstance(label, str | date) else f"{word} {text}"
 
     return [name(label) for label in index.tolist()]
 
 
-def in_words(value: object) -> str:
+def value_text(value: object) -> str:
     """Return a value as text on one line: whole numbers without decimals, dates at midnight without a time."""
     text = " ".join(str(value).split())
     if isinstance(value, float):

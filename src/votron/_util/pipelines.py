@@ -34,10 +34,8 @@ def weighs_classes(classifier: Estimator, provenance: Mapping[str, object]) -> b
 
 def summary_of(model: Estimator) -> Params:
     """Return the main facts about a fitted classifier."""
-    found: Params = {
-        "features": int(model.n_features_in_),
-        "vectors": 1 if len(model.classes_) == 2 else len(model.classes_),
-    }
+    n_classes = len(model.classes_)
+    found: Params = {"features": int(model.n_features_in_), "vectors": 1 if n_classes == 2 else n_classes}
     if hasattr(model, "kernel_"):
         found["kernel"] = re.sub(r"\d+\.\d{4,}(e[-+]\d+)?", lambda one: f"{float(one[0]):.4g}", repr(model.kernel_))
     rule = getattr(model, "rule_", getattr(model, "rule", None))

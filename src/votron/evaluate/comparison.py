@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from votron._util.text import counted, duration, joined, rounded_bytes, rows_used
-from votron._util.text_tables import as_text
+from votron._util.text import as_text, counted, duration, joined, rounded_bytes, rows_used
 from votron._util.types import Axes, Params
 from votron.evaluate.statistics import Difference, corrected_interval, differences
 

@@ -18,7 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.frozen import FrozenEstimator
 
-from votron._util.frames import cell, columns_of, dense, in_words, is_frame, missing_in
+from votron._util.frames import cell, columns_of, dense, is_frame, missing_in, value_text
 from votron._util.pipelines import classifier_of, steps_before
 from votron._util.text import first_of, shortened
 from votron._util.types import Classes, Estimator, Floats, Frame, Index, Label, Rows, RowsLike
@@ -90,7 +90,7 @@ class Features:
             came = cell(self.frame, column, row)
             if isinstance(came, float) and came.is_integer():  # a frame has floats where some are missing
                 came = int(came)
-            return self._missing(column, own) if came is None else f"{column} = {shortened(in_words(came))}"
+            return self._missing(column, own) if came is None else f"{column} = {shortened(value_text(came))}"
         encoded = self.encoded[int(places[0])]
         if encoded is None or len(places) < len(encoded[0].feature_names):
             i = next((int(i) for i in places if own[i]), int(places[0]))
@@ -215,7 +215,6 @@ class Effect:
     name: str  # the column with its value, as far as that is known
     column: str  # the column alone
     change: float  # by how much the score would fall, in the mean, with the value of another row
-    missing: bool = False  # whether the row, which came in a frame, had no value there
 
 
 class ColumnEffects:
@@ -239,8 +238,7 @@ class ColumnEffects:
         for column, places in self.columns.items():
             others = self._mixed(self._changed(row, places), mix)
             change = float((whole - others).mean())  # exactly 0 where no value makes a difference
-            missing = self.features.is_missing(int(places[0]), i)
-            found.append(Effect(self.features.in_words(column, own, i), column, change, missing))
+            found.append(Effect(self.features.in_words(column, own, i), column, change))
         return tuple(sorted(found, key=lambda effect: -abs(effect.change)))
 
     def _mixed(self, rows: Rows, mix: Floats) -> Floats:

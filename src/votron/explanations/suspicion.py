@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from votron._util.text_tables import as_text
+from votron._util.text import as_text
 from votron._util.types import Floats, Frame, Index, Label, Labels, Params
 from votron.record import MistakeRecord
 

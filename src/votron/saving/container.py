@@ -1,13 +1,11 @@
 """The file: arrays in the safetensors format, a manifest in JSON in its metadata, and a digest of both.
 
-A safetensors file is eight bytes with the length of a header, the header in JSON, and the bytes of the arrays. The
-digest is an array too. CSR matrices are stored as three arrays, and lists of texts and other plain values as the bytes
-of their JSON.
+A safetensors file is eight bytes with the length of a header, the header in JSON, and the bytes of the arrays. CSR
+matrices are stored as three arrays, and lists of texts and other plain values as the bytes of their JSON.
 
-Reading trusts nothing: sizes, types and offsets in the header must agree with the file, and JSON is limited in length
-and in the number of its values before it is parsed, since an empty list takes two bytes in a file and some hundred in
-memory. The package safetensors limits neither, and reads no pipes, so it is used for writing only. An array is taken
-once, and none may be left at the end.
+Reading trusts nothing: the header must agree with the file, and JSON is limited in length and in the number of its
+values before it is parsed, since an empty list takes two bytes in a file and some hundred in memory. The package
+safetensors limits neither, and reads no pipes, so it is used for writing only.
 """
 
 from __future__ import annotations
