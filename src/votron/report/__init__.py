@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import os
-from numbers import Real
 from pathlib import Path
-
-from sklearn.utils._param_validation import Interval, validate_parameter_constraints
 
 from votron import __version__
 from votron._util.files import write_text
@@ -37,10 +34,9 @@ def write_report(
     confidence: float = 0.95,
     image_shape: tuple[int, ...] | None = None,
 ) -> Path:
-    """Write what a model does on labelled rows as one HTML page, to be read, printed and sent.
+    """Write what a model does on labelled rows as one HTML page, which has no scripts and needs no network.
 
-    The page has no scripts, needs no network, and follows the reader's choice of light or dark. It needs jinja2, and
-    its figures matplotlib: ``pip install "votron[cli]"``.
+    Writing it needs jinja2, and its figures matplotlib: ``pip install "votron[cli]"``.
 
     Parameters
     ----------
@@ -79,8 +75,6 @@ def write_report(
     >>> "of 75 rows wrong" in page
     True
     """
-    limits = {"confidence": [Interval(Real, 0, 1, closed="neither")]}
-    validate_parameter_constraints(limits, {"confidence": confidence}, "write_report")
     found = Findings(model, confidence)
     for batch in batches_of(X, y, image_shape):
         found.add(batch)
