@@ -17,7 +17,6 @@ from votron.tables import TableEncoder
 
 both = pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame])
 DAYS = {"Outlook": ["Rainy", "Sunny", "Cloudy"], "Temp": [85, 87, 75]}
-PLAY = ["No", "No", "Yes"]
 
 
 @both

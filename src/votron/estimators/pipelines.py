@@ -164,7 +164,7 @@ def encoder_for(X: RowsLike, estimator: Estimator, **options: Any) -> Any:
 
 
 def table_options(estimator: Estimator, given: Mapping[str, object]) -> Params:
-    """Return parameters of `TableEncoder`, with what suits a classifier where they are None."""
+    """Return parameters of `TableEncoder`, with what suits a classifier where they are None or not given."""
     suited = getattr(estimator, "_encoder_defaults", {})
     wishes = {"numeric": "standard", "text_features": "auto", "dates": "cyclic", **suited}
-    return {name: wishes[name] if value is None else value for name, value in given.items()}
+    return wishes | {name: value for name, value in given.items() if value is not None}

@@ -152,8 +152,8 @@ class VotesDisplay(Display):
     >>> X, y = load_digits(return_X_y=True)
     >>> model = VotedPerceptronClassifier(random_state=0).fit(X[:600], y[:600])
     >>> shown = VotesDisplay.from_estimator(model, X[[1201]])
-    >>> max(shown.votes, key=lambda label: shown.votes[label][-1]), model.predict(X[[1201]]).tolist()
-    (7, [7])
+    >>> max(shown.votes, key=lambda label: shown.votes[label][-1])
+    7
     """
 
     def __init__(self, epochs: ArrayLike, votes: Mapping[Label, ArrayLike]):
@@ -226,13 +226,13 @@ class MistakesDisplay(Display):
         return cls(epochs, *counts).plot(ax)
 
     def _draw(self, ax: Axes) -> None:
-        counts = {"mistakes": (self.mistakes, COLOURS[5]), "support": (self.support, COLOURS[6])}
-        for values, colour in counts.values():
-            ax.plot(self.epochs, values, color=colour, linewidth=1.9)
+        ends = {"mistakes": (self.mistakes[-1], COLOURS[5]), "support": (self.support[-1], COLOURS[6])}
+        ax.plot(self.epochs, self.mistakes, color=COLOURS[5], linewidth=1.9)
+        ax.plot(self.epochs, self.support, color=COLOURS[6], linewidth=1.9)
         ax.set_ylim(0, None)
         ax.yaxis.set_major_formatter("{x:,.0f}")
         _epoch_axis(ax, self.epochs)
-        name_ends(ax, {name: (float(values[-1]), colour) for name, (values, colour) in counts.items()})
+        name_ends(ax, ends)
         title(ax, "Mistakes and support", "so far: mistakes of all vectors, and rows that they were made on")
 
 

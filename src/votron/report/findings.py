@@ -83,7 +83,6 @@ class Findings:
         """A right row that is as sure as most."""
         self.seconds = 0.0
         """The seconds that preparing and predicting the rows took."""
-        self.started = time.monotonic()
 
     def add(self, batch: Examples) -> None:
         """Count a batch of labelled rows, as the model takes them."""

@@ -52,17 +52,23 @@ _FOLDERS = {
 
 
 class Idx(Format):
-    """Images, or other numbers, with their labels in a file beside them; or a folder with the four files of MNIST."""
+    """Images with their labels in a file beside them, a folder with the four files of MNIST, or a known set."""
 
     name = "idx"
     suffixes = (".idx",)
     magic = tuple(bytes([0, 0, code]) for code in _TYPES)
-    options = ("part",)
+    has_parts = True
+    known = KNOWN_SETS
 
     def is_folder(self, folder: Path, options: ReadOptions) -> bool:
         return _IMAGES[options.part] in _files_in(folder)
 
     def read(self, source: Source, options: ReadOptions, batch_bytes: int | None) -> Iterator[Part]:
+        if source.location in KNOWN_SETS:
+            images = load_image_set(source.location)
+            X, y = (images.X_test, images.y_test) if options.part == "test" else (images.X, images.y)
+            yield Part(X.reshape(-1, *images.shape), y)
+            return
         labels = None if options.label is None else os.path.expanduser(str(options.label))
         if source.is_folder and source.path is not None:
             source = Source(str(_files_in(source.path)[_IMAGES[options.part]]), options.max_bytes)
@@ -75,20 +81,6 @@ class Idx(Format):
         if labels is None:
             raise DataError(f"Say which IDX file has the labels of {source.name}, with label.", parameter="label")
         yield Part(*_labelled(source, Source(labels, options.max_bytes)), labels)
-
-
-class ImageSets(Format):
-    """The sets that `load_image_set` loads."""
-
-    name = "image set"
-    options = ("part",)
-    reads = "name"
-    known = KNOWN_SETS
-
-    def read(self, source: Source, options: ReadOptions, batch_bytes: int | None) -> Iterator[Part]:
-        images = load_image_set(source.location)
-        X, y = (images.X_test, images.y_test) if options.part == "test" else (images.X, images.y)
-        yield Part(X.reshape(-1, *images.shape), y, about={"format": "idx"})
 
 
 @dataclass(frozen=True, eq=False, repr=False)
