@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import time
 from collections import deque
@@ -104,7 +103,10 @@ class Progress:
         self._pending, self._drawn = None, True
 
     def _width(self) -> int:
-        return shutil.get_terminal_size().columns
+        try:
+            return os.get_terminal_size(self._stream.fileno()).columns or 80
+        except OSError:  # a console without a file number, as in editors
+            return 80
 
     def _write(self, text: str) -> None:
         self._stream.write(text)

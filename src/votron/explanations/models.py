@@ -171,7 +171,6 @@ def support_labels(coefficients: Floats, classes: Labels) -> list[str]:
 
 
 def _plain(label: Label) -> Label:
-    """Return a label as Python has it."""
     return label.item() if isinstance(label, np.generic) else label
 
 
@@ -288,7 +287,6 @@ def _factors(mix: Floats, divisor: Floats) -> tuple[Floats, float]:
 
 
 def _kernel_values(form: forms.Expansion | forms.Sequence, rows: Rows) -> Iterator[Floats]:
-    """Yield the kernel values of each row with the support."""
     at_once = max(1, VALUES_AT_ONCE // max(1, len(form.support)))
     for low in range(0, rows.shape[0], at_once):
         yield from support_values(form.kernel, form.support_rows, form.support, rows[low : low + at_once]).T
