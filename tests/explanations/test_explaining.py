@@ -240,17 +240,11 @@ def test_coefficients_of_linear_kernels(rows, params, rule):
     )
 
 
-@pytest.mark.parametrize(
-    ("params", "sentence"),
-    [
-        ({"rule": "last"}, "GaussianKernel"),
-        ({"kernel": "linear"}, "'vote'"),
-    ],
-)
-def test_no_coefficients_without_weights(params, sentence):
+@pytest.mark.parametrize("params", [{"rule": "last"}, {"kernel": "linear"}])
+def test_no_coefficients_without_weights(params):
     model = VotedPerceptronClassifier(random_state=0, **params).fit(X[:100], y[:100])
     for name in ("coef_", "intercept_"):
-        with pytest.raises(AttributeError, match=sentence):
+        with pytest.raises(AttributeError, match=f"has no '{name}'"):
             getattr(model, name)
     assert strongest_features(model) is None
 

@@ -25,9 +25,9 @@ TARGET_FEATURES = frozenset(
 def compiled(function: Callable[..., Any]) -> Any:
     """Compile a loop when it is first called."""
     try:
-        return njit(function, nogil=True, boundscheck=False, cache=True)
+        return njit(nogil=True, boundscheck=False, cache=True)(function)
     except RuntimeError:  # nowhere to keep it: numba tries the source's folder, the user's cache, NUMBA_CACHE_DIR
-        return njit(function, nogil=True, boundscheck=False)
+        return njit(nogil=True, boundscheck=False)(function)
 
 
 def broadcast(builder, value, vector):
