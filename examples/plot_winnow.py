@@ -18,11 +18,11 @@ import numpy as np
 from votron import AveragedPerceptronClassifier, WinnowClassifier
 from votron.theory import disjunction_mistake_bound
 
-SIZES = (16, 32, 64, 128, 256, 512, 1024)
+SIZES = (16, 32, 64, 128, 256, 512)
 RUNS = 3
 
 
-def sample(n_features, seed, n_examples=4096, n_literals=3):
+def sample(n_features, seed, n_examples=2048, n_literals=3):
     """Return random examples, and whether any of their first attributes is on."""
     rng = np.random.default_rng([seed, n_features])
     X = rng.integers(0, 2, (n_examples, n_features), dtype=np.uint8)

@@ -40,16 +40,6 @@ def test_what_fails_leaves_the_old_file_and_nothing_else(tmp_path):
     assert (tmp_path / "a.bin").read_bytes() == b"old"
 
 
-def test_several_writings_to_one_place(tmp_path):
-    path = tmp_path / "a.bin"
-    with replacing(path) as first, replacing(path) as second:
-        assert first != second
-        first.write_bytes(b"first")
-        second.write_bytes(b"second")
-    assert os.listdir(tmp_path) == ["a.bin"]
-    assert path.read_bytes() == b"first"
-
-
 def test_names_of_any_length_and_alphabet(tmp_path):
     for name in ("x" * 255, "🙂" * 63, "ä*[a]?"):
         write_text(tmp_path / name, name)

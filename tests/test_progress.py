@@ -78,14 +78,6 @@ def test_plain_lines_come_with_every_tenth(clock):
     assert lines[4] == "fit  50%, epoch 3, 5,000 mistakes, 25,000 examples/s, 0:02 left"
 
 
-def test_plain_lines_come_every_five_seconds_when_training_is_slow(clock):
-    stream = io.StringIO()
-    run(stream, clock, n_updates=10_000, seconds=4000.0)
-    lines = stream.getvalue().splitlines()
-    assert 760 <= len(lines) <= 800
-    assert lines[0].endswith("25 examples/s, 1:06:35 left")
-
-
 def test_close_shows_the_newest_state_once(clock):
     stream = io.StringIO()
     progress = Progress(1000, True, stream, clock=clock)
@@ -105,8 +97,7 @@ def test_a_terminal_gets_one_line_redrawn_ten_times_a_second(terminal, clock):
     assert text.endswith("\r\n")
     drawn = frames(text)
     assert 15 <= len(drawn) <= 22
-    assert drawn[-1].startswith("fit 100% " + "━" * 30 + "  epoch 5, 20,000 mistakes, 50,000 examples/s, 0:00 left")
-    assert any("━─" in frame and "left" in frame for frame in drawn)
+    assert drawn[-1].startswith("fit 100%, epoch 5, 20,000 mistakes, 50,000 examples/s, 0:00 left")
 
 
 @pytest.mark.parametrize("columns", [3, 40, 80, 200])
@@ -116,14 +107,14 @@ def test_a_line_fits_the_terminal_and_covers_the_one_before(terminal, clock, col
     assert {len(frame) for frame in frames(written())} == {columns - 1}
 
 
-def test_work_without_a_known_end_has_neither_percent_nor_bar(terminal, clock):
+def test_work_without_a_known_end_has_no_percent(terminal, clock):
     stream, written = terminal(40)
     lines = io.StringIO()
     for out in (stream, lines):
         with Progress(None, True, out, "Downloading", clock=clock) as progress:
             clock.now += 6
             progress.update(5e6, "5 MB")
-    assert frames(written()) == ["Downloading 5 MB".ljust(39)]
+    assert frames(written()) == ["Downloading, 5 MB".ljust(39)]
     assert lines.getvalue() == "Downloading, 5 MB\n"
 
 
@@ -134,16 +125,6 @@ def test_a_line_can_be_gone_at_the_end(terminal, clock):
     text = written()
     assert text.endswith("\r" + " " * 39 + "\r")
     assert "\n" not in text
-
-
-def test_time_left_follows_from_all_that_is_done_where_no_speed_is_shown(clock):
-    stream = io.StringIO()
-    with Progress(100, True, stream, "Training", clock=clock) as progress:
-        clock.now += 20
-        progress.update(20, "2 of 5 runs")
-        clock.now += 0.001  # two processes end at nearly the same time
-        progress.update(40, "3 of 5 runs")
-    assert stream.getvalue().splitlines()[-1] == "Training  40%, 3 of 5 runs, 0:30 left"
 
 
 def test_time_left_follows_from_the_speed_of_late(clock):

@@ -62,14 +62,6 @@ def test_a_group_over_its_limit_leaves_nothing(monkeypatch):
     assert available_memory() == 0
 
 
-def test_where_there_is_no_proc_another_source_answers(monkeypatch, tmp_path):
-    assert list(resources._linux_memory(tmp_path)) == []
-    monkeypatch.setattr(resources, "_linux_memory", lambda root: iter([]))
-    assert 0 <= available_memory() < 2**60
-    monkeypatch.delattr("os.sysconf")
-    assert available_memory() == 2**32
-
-
 @pytest.mark.parametrize(
     ("value", "expected"),
     [

@@ -47,17 +47,12 @@ class DotCache:
 
     def __init__(self, n_blocks: int, width: int, dtype: DTypeLike, capacity: int, after: int = 1) -> None:
         self.after = after
-        self.data = _reserved(n_blocks, width, dtype, capacity)
+        self.data: Array = np.empty((n_blocks, capacity, width), dtype=dtype)  # memory is taken as it is filled
         self.held = np.zeros(n_blocks, dtype=np.int64)
-        self._slots = np.empty(self.data.shape[1], dtype=np.int64)
+        self.slots = np.empty(capacity, dtype=np.int64)  # the first n have an index, in its order
         self.n = 0
         self._place = np.full(1024, -1, dtype=np.int64)
         self._asked = np.zeros(1024, dtype=np.int64)
-
-    @property
-    def indexed(self) -> Index:
-        """The supports that have an index, in its order."""
-        return self._slots[: self.n]
 
     def place(self, slots: Index) -> Index:
         """Return the indices of supports, -1 for those without."""
@@ -67,14 +62,14 @@ class DotCache:
     def note(self, slots: Index) -> Index:
         """Count requests for supports, in order; return where in ``slots`` one got its index."""
         self._make_room(slots)
-        room = len(self._slots) - self.n
+        room = len(self.slots) - self.n
         if room == 0:
             return np.empty(0, dtype=np.int64)
         # a step never has the same example twice, but several passes may be noted at once
         rank = _occurrence(slots)
         due = np.flatnonzero(self._asked[slots] + rank == self.after)[:room]
         np.add.at(self._asked, slots, 1)
-        self._slots[self.n : self.n + len(due)] = slots[due]
+        self.slots[self.n : self.n + len(due)] = slots[due]
         self._place[slots[due]] = np.arange(self.n, self.n + len(due))
         self.n += len(due)
         return due
@@ -98,16 +93,6 @@ def _occurrence(values: Index) -> Index:
     return out
 
 
-def _reserved(n_blocks: int, width: int, dtype: DTypeLike, capacity: int) -> Array:
-    """Reserve address space; memory is taken only as it is filled. Less is reserved where the system refuses."""
-    while capacity > 0:
-        try:
-            return np.empty((n_blocks, capacity, width), dtype=dtype)
-        except MemoryError:
-            capacity //= 2
-    return np.empty((n_blocks, 0, width), dtype=dtype)
-
-
 class KernelBlock:
     """The ``rows`` of X as one block, packed when a product is asked for; ``own`` has the kernel's terms of them."""
 
@@ -122,7 +107,6 @@ class KernelBlock:
 
     @property
     def block(self) -> Block:
-        """The rows in the form that products need; packed or not yet."""
         if self._block is None:
             self._block = self.products.block(self._X, self.rows)
         return self._block
@@ -151,7 +135,7 @@ class KernelBlock:
         data, place = self.cache.data[self.number], self.cache.place(slots)
         top = int(place.max()) + 1
         if top > held:
-            self.products.dots(store, self.cache.indexed[held:top], self.block, low, high, data[held:top])
+            self.products.dots(store, self.cache.slots[held:top], self.block, low, high, data[held:top])
             held = top
         outside = np.flatnonzero(place < 0)
         if not len(outside):
@@ -221,7 +205,6 @@ class Events:
             self._coefficient.extend(self.sign.values)
 
     def add_supports(self, store: Store, terms: Floats) -> None:
-        """Append supports, with the kernel's terms of them."""
         assert self.store is not None
         self.store.append(store, np.arange(store.n))
         self.terms = np.hstack([self.terms, terms])
@@ -236,7 +219,6 @@ class Events:
             self._coefficient.extend(coefficients)
 
     def truncate(self, n: int, n_support: int | None = None) -> None:
-        """Keep the first n events, and so many supports."""
         mistakes = int(self.starts.values[n])
         self.starts.truncate(n + 1)
         self.slot.truncate(n)

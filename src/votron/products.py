@@ -14,9 +14,8 @@ arithmetic   chosen for                                                   result
 gram         precomputed kernels and callables                            whatever they return
 ===========  ===========================================================  ==========================================
 
-Integer-valued data are recognised by value, not by type: pixels that came as float64 are integers too. Where many
-values are zero, support vectors are lists of the others; where few are, several are multiplied at a time
-(`votron._loops.products` describes both). All of these give the same numbers.
+Integer-valued data are recognised by value, not by type. Where many values are zero, support vectors are lists of the
+others; where few are, several are multiplied at a time. Both, in `votron._loops.products`, give the same numbers.
 """
 
 from __future__ import annotations
@@ -62,7 +61,6 @@ class Traits:
 
     @property
     def largest(self) -> float:
-        """The largest absolute value."""
         return max(abs(self.low), abs(self.high))
 
     def joined(self, other: Traits) -> Traits:
@@ -79,7 +77,6 @@ class Traits:
 
 
 def describe(X: Rows) -> Traits:
-    """Return the traits of a matrix."""
     values = X.data if sp.issparse(X) else X
     dtype, d = np.dtype(values.dtype), int(X.shape[1])
     if values.size == 0:
@@ -108,7 +105,6 @@ def squares(X: Rows, dtype: type[Any] = np.float64) -> Floats:
 
 
 def padded(n: int) -> int:
-    """Round a block width up to the multiple that panels need."""
     return -(-n // BLOCK_MULTIPLE) * BLOCK_MULTIPLE
 
 
@@ -132,7 +128,6 @@ class Store(ABC):
     def append(self, other: Any, picks: Index) -> None: ...
 
     def truncate(self, n: int) -> None:
-        """Keep the first n."""
         self.n = min(self.n, n)
 
 
@@ -269,14 +264,12 @@ class PanelProducts(Products):
 
     @property
     def panel(self) -> int:
-        """Rows in a panel."""
         return self.shape.list_width
 
     def block_bytes(self, width: int) -> int:
         return 0 if self.sparse else width * self.n_groups * np.dtype(self.dtype).itemsize
 
     def groups(self, rows: Rows) -> Array:
-        """Return rows as groups of features, an array of shape (n_rows, n_groups)."""
         rows = rows.toarray() if sp.issparse(rows) else rows
         n, d = rows.shape
         if d == self.n_groups * self.group:
@@ -303,7 +296,6 @@ class PanelProducts(Products):
         return PanelBlock(self, X, rows)
 
     def lists(self, X: Rows, rows: Index) -> PackedRows:
-        """Return rows of X as lists of nonzero groups."""
         starts = np.empty(len(rows) + 1, dtype=np.int64)
         if sp.issparse(X):
             part = X[rows]
@@ -342,7 +334,6 @@ class DenseProducts(PanelProducts):
 
     @property
     def panel(self) -> int:
-        """Rows in a panel."""
         return self.shape.tile_width
 
     def pack(self, X: Rows, rows: Index) -> Store:
@@ -374,8 +365,6 @@ def _translated(store: PackedRows, slots: Index, place: NDArray[np.int32]) -> tu
 
 
 class RowStore(Store):
-    """Rows as they are, dense or CSR."""
-
     def __init__(self, rows: Rows) -> None:
         self.n, self._rows = rows.shape[0], rows
 
@@ -408,26 +397,38 @@ class RowBlock(Block):
     def prepare(self, low: int, high: int) -> None: ...
 
 
-class GramProducts(Products):
-    """A precomputed kernel: an example is a row of the matrix, a support vector the number of a column."""
+class RowProducts(Products, ABC):
+    """Kernel values of rows as they are."""
 
     dtype = np.float64
+
+    def block(self, X: Rows, rows: Index) -> RowBlock:
+        return RowBlock(X, rows)
+
+    @abstractmethod
+    def between(self, supports: Rows, X: Rows, index: Index) -> Floats:
+        """Return the values of supports with the rows ``index`` of X, one row a support."""
+
+    def dots(self, store: RowStore, slots: Index, block: RowBlock, low: int, high: int, out: Array) -> None:
+        index = block.index[low:high]
+        if len(index) and len(slots):
+            out[: len(slots), low : low + len(index)] = self.between(store.rows[slots], block.X, index)
+        out[: len(slots), low + len(index) : high] = 0.0
+
+
+class GramProducts(RowProducts):
+    """A precomputed kernel: an example is a row of the matrix, a support vector the number of a column."""
+
     keep_after = 0
 
     def __repr__(self) -> str:
         return "GramProducts()"
 
-    def block(self, X: Rows, rows: Index) -> RowBlock:
-        return RowBlock(X, rows)
-
     def pack(self, X: Rows, rows: Index) -> RowStore:
         return RowStore(np.asarray(rows, dtype=np.int64))
 
-    def dots(self, store: RowStore, slots: Index, block: RowBlock, low: int, high: int, out: Array) -> None:
-        index = block.index[low:high]
-        if len(index):
-            out[: len(slots), low : low + len(index)] = block.X[np.ix_(index, store.rows[slots])].T
-        out[: len(slots), low + len(index) : high] = 0.0
+    def between(self, supports: Rows, X: Rows, index: Index) -> Floats:
+        return np.asarray(X[np.ix_(index, supports)].T)
 
     def squares(self, X: Rows) -> Floats:
         return np.array(np.diagonal(X), dtype=np.float64)
@@ -439,19 +440,14 @@ class GramProducts(Products):
         return RowStore(np.asarray(names, dtype=np.int64)), np.array(kept[:, 0])
 
 
-class CallableProducts(Products):
+class CallableProducts(RowProducts):
     """A kernel given as a Python function of two matrices of rows."""
-
-    dtype = np.float64
 
     def __init__(self, function: Callable[[Rows, Rows], Any], name: str) -> None:
         self.function, self.name = function, name
 
     def __repr__(self) -> str:
         return f"CallableProducts({self.name})"
-
-    def block(self, X: Rows, rows: Index) -> RowBlock:
-        return RowBlock(X, rows)
 
     def pack(self, X: Rows, rows: Index) -> RowStore:
         return RowStore(X[rows])
@@ -470,11 +466,8 @@ class CallableProducts(Products):
             raise VotronError(f"The kernel function {self.name} must return finite numbers. Got NaN or infinity.")
         return K
 
-    def dots(self, store: RowStore, slots: Index, block: RowBlock, low: int, high: int, out: Array) -> None:
-        x = block.X[block.index[low:high]]
-        if x.shape[0] and len(slots):
-            out[: len(slots), low : low + x.shape[0]] = self.values(store.rows[slots], x)
-        out[: len(slots), low + x.shape[0] : high] = 0.0
+    def between(self, supports: Rows, X: Rows, index: Index) -> Floats:
+        return self.values(supports, X[index])
 
     def squares(self, X: Rows) -> Floats:
         pieces = [np.diagonal(self.values(X[part], X[part])) for part in chunks(X.shape[0], 32)]

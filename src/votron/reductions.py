@@ -81,15 +81,7 @@ def add_bias(X: RowsLike, value: float = 1.0) -> RowsLike:
 def normalize_examples(X: RowsLike) -> RowsLike:
     """Return examples divided by their Euclidean lengths; those of length 0 stay as they are.
 
-    Parameters
-    ----------
-    X : array, sparse matrix, data frame or mapping
-        A vector, rows, or named features.
-
-    Returns
-    -------
-    array, CSR matrix, data frame or dict
-        The same kind, of float32 if X is an array of that type, else of float64.
+    They are given and returned as a vector, rows (array, CSR matrix or data frame) or a mapping of names to numbers.
 
     Examples
     --------

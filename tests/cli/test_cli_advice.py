@@ -82,13 +82,13 @@ def test_a_linear_model_that_does_as_well_is_named():
     y = np.where(X.sum(axis=1) + rng.normal(size=900) > 0, "yes", "no")
     model = VotedPerceptronClassifier(gamma=1.0, margin=0.0, random_state=0).fit(X, y)
     rows = FileRows(Examples(X, y, "csv", "-"))
-    [said] = faster_linear(model, rows, seconds=600.0, seed=0)
+    [said] = faster_linear(model, rows, {"numeric": "keep"}, seconds=600.0, seed=0)
     assert "--estimator averaged errs as rarely" in said
-    assert faster_linear(model, rows, seconds=1.0, seed=0) == []
+    assert faster_linear(model, rows, {"numeric": "keep"}, seconds=1.0, seed=0) == []
     ring = np.where((X[:, :2] ** 2).sum(axis=1) > 1.4, "out", "in")
     model = VotedPerceptronClassifier(random_state=0).fit(X[:, :2], ring)
     rows = FileRows(Examples(X[:, :2], ring, "csv", "-"))
-    assert faster_linear(model, rows, seconds=600.0, seed=0) == []
+    assert faster_linear(model, rows, {"numeric": "keep"}, seconds=600.0, seed=0) == []
 
 
 def test_a_rare_class_gets_the_remedy(folder, capsys):

@@ -61,7 +61,6 @@ def test_options_of_training_that_other_formats_do_not_have(here, capsys):
     more = ["--encoding", "latin-1", "--delimiter", ";", "--test", "new.parquet"]
     assert trained(capsys, "train.csv", "--label", "y", *more)["test_error"]["rows"] == 20
     assert run_json(capsys, "evaluate", "m.votron", "new.parquet")["rows"] == 20
-    assert "--encoding" in run(capsys, "predict", "m.votron", "new.parquet", "--encoding", "latin-1", status=1).err
 
 
 # -- labels -----------------------------------------------------------------------------------------------------------
@@ -169,7 +168,6 @@ def test_quotes_are_those_of_training(here, capsys):
     [
         {"data": "a friend"},
         {"reading": 3, "test": [], "stream": "x", "label": 2},
-        {"reading": {"na_values": 5, "header": "x", "quote": 7, "missing": []}},
     ],
 )
 def test_provenance_may_be_anything(provenance, here, capsys):

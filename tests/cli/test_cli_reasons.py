@@ -9,7 +9,6 @@ from cli_files import DAYS, run, run_json, write_files
 import votron
 from votron.cli import main
 from votron.data import load_image_set
-from votron.explanations import suspects
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +95,7 @@ def test_suspects_are_shown_with_their_labels(here, capsys):
     found = run_json(capsys, "data", "suspects", "wrong.votron", "wrong.csv", "--top", "3")["suspects"]
     assert (found[0]["row"], found[0]["label"], found[0]["taken_for"]) == (13, "yes", "no")
     assert found[0]["values"] == {"Outlook": "Rainy", "Temp": 56, "Windy": True}
-    assert found[0]["suspicion"] == suspects(votron.load("wrong.votron"), 1).suspicion[0]
+    assert found[0]["suspicion"] == votron.load("wrong.votron").suspects(1).suspicion[0]
     out = run(capsys, "data", "suspects", "wrong.votron", "wrong.csv", "--top", "1").out
     assert out.splitlines()[1].startswith("row 13  yes    no")
     assert "Rainy, 56, True" in out
@@ -107,7 +106,7 @@ def test_suspects_are_shown_with_their_labels(here, capsys):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["data", "suspects", "text.votron", "text.csv"], "Suspects are found in the record of a VotedPerceptronCl"),
+        (["data", "suspects", "text.votron", "text.csv"], "has no record of mistakes"),
         (["data", "suspects", "digits.votron", "digits", "--part", "test"], "is not what the model was trained on"),
         (["inspect", "days.votron", "--features", "3"], "--features is for linear models"),
         (

@@ -63,7 +63,7 @@ def test_na_values_are_added_to_the_usual_ones(marked, capsys):
     assert kinds(capsys, "--na-values", ".") == ({"a": ("number", 16), "b": ("text", 8)}, 8)
     only = ("--only-na-values", "--na-values", ".", "--na-values", "NA")
     assert kinds(capsys, *only) == ({"a": ("number", 16), "b": ("text", 8)}, 8)
-    assert kinds(capsys, "--only-na-values") == ({"a": ("text", 0), "b": ("text", 0)}, 0)
+    assert kinds(capsys, "--only-na-values", "--discrete", "a") == ({"a": ("text", 0), "b": ("text", 0)}, 0)
 
 
 def test_models_keep_what_marked_missing_values(marked, capsys):

@@ -214,9 +214,9 @@ def test_what_does_not_go_together_is_told_in_a_sentence(client, digits):
     rows, labels = spread(X, y, 450)
     other = da.from_array(y, chunks=500)
     for told, act in {
-        r"chunks as long as those of X, .* Got \[500, 500, 500, 297\]": lambda: voted().fit(rows, other),
+        r"The labels must have chunks as long as those of X": lambda: voted().fit(rows, other),
         r"The sample_weight must have chunks": lambda: voted().fit(rows, labels, sample_weight=other + 1),
-        r"as many as the rows of X, 1797\. Got 1796": lambda: voted().fit(rows, labels[1:]),
+        r"as many as the rows of X, 1797\. Got 1796": lambda: voted().fit(rows, y[1:]),
         r"no Dask collections with kernel='precomputed'": lambda: voted(kernel="precomputed").fit(rows, labels),
         r"No rows can be held out of Dask": lambda: voted(early_stopping=True).fit(rows, labels),
         r"two dimensions\. Got a Dask array of 1": lambda: voted().fit(labels, labels),

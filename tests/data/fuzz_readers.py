@@ -117,12 +117,6 @@ def outcome(read):
     return found
 
 
-def rows_of(parts):
-    """The rows and labels of examples as Python's values, where they are those of a table."""
-    rows = [row for part in parts for row in part.X.rows()]
-    return [[str(value) for value in row] for row in rows], [str(y) for part in parts for y in part.y.tolist()]
-
-
 def run_case(path, options):
     """Run one case; return whether its file could be read."""
     whole = outcome(lambda: [read_examples(path, **options)])

@@ -207,8 +207,6 @@ def test_kinds_of_labels(tmp_path):
     path.write_text("a,y\n" + "1,0\n" * 10 + "2,1\n" * 10 + "3,true\n" * 10)
     _, y = together(open_batches(path, label="y", label_kind="truth", batch_bytes=30))
     assert y.tolist() == [False] * 10 + [True] * 20
-    batch = next(iter(open_batches(path, label="y", label_kind="truth", quote="'")))
-    assert (batch.header, batch.delimiter, batch.quote) == (True, ",", "'")
 
 
 @pytest.mark.parametrize("batch_bytes", [1, 2, 4, 9, 1000])

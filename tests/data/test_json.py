@@ -124,18 +124,10 @@ def test_lines_say_where(tmp_path):
         read_examples(tmp_path / "t.jsonl", labels="none")
 
 
-LATER = {
-    "words after numbers": ('{"a": 1}\n', '{"a": "x"}\n', "must hold numbers, as in the rows before it"),
-    "truth after numbers": ('{"a": 1}\n', '{"a": true}\n', "must hold numbers, as in the rows before it"),
-}
-
-
-@pytest.mark.parametrize("what", LATER)
-def test_later_batches_hold_what_the_first_do(tmp_path, what):
-    first, second, words = LATER[what]
-    (tmp_path / "t.jsonl").write_text(first + second)
-    with pytest.raises(DataError, match=words):
-        list(open_batches(tmp_path / "t.jsonl", labels="none", batch_bytes=len(first)))
+def test_later_batches_hold_what_the_first_do(tmp_path):
+    (tmp_path / "t.jsonl").write_text('{"a": 1}\n{"a": "x"}\n')
+    with pytest.raises(DataError, match="must hold numbers, as in the rows before it"):
+        list(open_batches(tmp_path / "t.jsonl", labels="none", batch_bytes=9))
 
 
 def test_numbers_after_words_are_words(tmp_path):

@@ -73,21 +73,8 @@ def test_encodings(write, refused, encoding):
     refused(write("a.csv", b"a,y\n\xff\xfe\x80,0\n"), "is not text in ascii", "encoding", label="y", encoding="ascii")
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "option"),
-    [
-        ("a.svm", "1 1:2\n0 1:3\n", {"delimiter": ";"}),
-        ("a.svm", "1 1:2\n0 1:3\n", {"decimal": ","}),
-        ("a.svm", "1 1:2\n0 1:3\n", {"drop": ["x"]}),
-        ("a.csv", "a,y\n1,0\n2,1\n", {"rgb": True}),
-        ("a.csv", "a,y\n1,0\n2,1\n", {"resize": (3, 3)}),
-        ("a.npy", npy(np.ones((2, 2))), {"encoding": "latin-1"}),
-    ],
-)
-def test_options_of_other_data(write, refused, name, content, option):
-    path, label = write(name, content), {".csv": "y", ".npy": 0}.get(name[1:])
-    refused(path, *map(repr, option), "leave it out", label=label, **option)
-    assert read_examples(path, label=label, **option, optional=list(option)).n_rows == 2
+def test_options_of_tables_are_refused_for_other_data(write, refused):
+    refused(write("a.svm", "1 1:2\n0 1:3\n"), "The option 'drop' is for tables", "leave it out", drop=["x"])
 
 
 @pytest.mark.parametrize("compress", [bytes, gzip.compress])

@@ -241,20 +241,6 @@ def test_going_on_is_one_long_presentation(problem, how, later, resume):
     np.testing.assert_array_equal(rows, oracle.dense(problem.X)[expected.support % 1000])
 
 
-def test_order_and_ids_name_the_rows():
-    X, codes = scattered(40, 6, seed=5)
-    order = np.random.default_rng(0).permutation(40)[:31]
-    problem = Problem(PolynomialKernel(2), X, codes, n_steps=70)
-    K = oracle.pairs(problem.kernel, X)
-    expected = oracle.perceptron(
-        K, problem.kernel.diag(X), codes, oracle.present(order, 70), names=np.arange(40) * 7 + 2, n_examples=31
-    )
-    trainer = DualTrainer(problem.kernel, 1)
-    trainer.run(X, codes, order, 70, ids=np.arange(40) * 7 + 2, block_size=9)
-    assert_equal(trainer.record(31, 70), expected)
-    assert set(trainer.record(31).example.tolist()) <= {7 * i + 2 for i in order.tolist()}
-
-
 class _StopAfter:
     def __init__(self, n_blocks):
         self.left, self.heard = n_blocks, []
@@ -364,19 +350,6 @@ def test_real_data_have_one_record_too(kernel, dtype, density, products, seed, g
     )
     assert_equal(problem.train(how), expected)
     assert_equal(replace(problem, X=sp.csr_matrix(X)).train(other), expected)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_real_data_one_pair_at_a_time(dtype):
-    """The textbook with 1×1 kernel evaluations, as for integers."""
-    X, codes = reals(60, 10, 0.5, dtype, 4)
-    for kernel in REAL_KERNELS.values():
-        problem = Problem(kernel, X, codes, n_steps=130)
-        K = oracle.pairs(kernel, X)
-        expected = oracle.perceptron(K, kernel.diag(X), codes, oracle.present(range(60), 130))
-        for how in WAYS:
-            assert_equal(problem.train(how), expected)
 
 
 # -- what cannot be learnt --------------------------------------------------------------------------------------------

@@ -13,33 +13,6 @@ from paper import paper_perceptron
 from votron._util.resources import team
 
 
-@pytest.mark.parametrize("n_threads", [1, 2, 3, 5])
-@pytest.mark.parametrize("width", [64, 128, 320])
-def test_pieces_cover_a_range_once(n_threads, width):
-    seen = np.zeros(width, dtype=int)
-
-    def work(low, high):
-        assert low % 64 == 0
-        seen[low:high] += 1
-
-    with team(n_threads) as threads:
-        threads.over(width, work)
-    assert (seen == 1).all()
-
-
-@pytest.mark.parametrize("n_threads", [1, 2, 4])
-def test_every_item_is_worked_on_once(n_threads):
-    seen, lock = [], threading.Lock()
-
-    def work(item):
-        with lock:
-            seen.append(item)
-
-    with team(n_threads) as threads:
-        threads.each(range(50), work)
-    assert sorted(seen) == list(range(50))
-
-
 def test_a_failure_ends_the_work_and_is_raised():
     begun = []
 

@@ -327,9 +327,10 @@ def test_sparsify_and_densify(average):
 @pytest.mark.parametrize("what", ["one pass", "unshuffled", "no room"])
 def test_data_are_neither_copied_nor_changed(what, monkeypatch):
     """Beside the data two batches of 6 MB are at work, or none, where no rows are kept for later passes."""
-    rng = np.random.RandomState(0)
-    X = sp.random(40_000, 1000, density=0.1, random_state=rng, format="csr", dtype=np.float64)  # 48 MB
-    y = rng.randint(0, 2, 40_000)
+    rng, n = np.random.RandomState(0), 40_000
+    columns = np.tile(np.arange(0, 1000, 10), n) + rng.randint(0, 10, 100 * n)
+    X = sp.csr_matrix((rng.rand(100 * n), columns, np.arange(0, 100 * n + 1, 100)), shape=(n, 1000))  # 48 MB
+    y = rng.randint(0, 2, n)
     before = X.data.copy(), X.indices.copy(), X.indptr.copy()
     parameters = {"epochs": 1 if what == "one pass" else 3, "shuffle": what != "unshuffled", "random_state": 0}
     if what == "no room":

@@ -139,11 +139,4 @@ def test_a_batch_that_is_refused_leaves_no_trace():
     assert same(fitted.partial_fit(X, Y), before.partial_fit(X, Y))
 
 
-def test_large_weights_are_remembered():
-    """Weights of one call and values of another, each small enough for itself, may be too large together."""
-    fitted = model().partial_fit(X[:10], Y[:10], [0, 1, 2], sample_weight=np.full(10, 1e200))
-    with pytest.raises(NotRepresentableError):
-        fitted.partial_fit(1e120 * X, Y)
-
-
 # -- certificates -----------------------------------------------------------------------------------------------------

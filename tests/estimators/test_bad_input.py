@@ -67,7 +67,7 @@ def test_holdout_without_data():
     ("arguments", "words"),
     [
         ({"rule": "last", "X_val": X, "y_val": y}, "'last'"),
-        ({"rule": "holdout", "X_val": X}, "X_val alone"),
+        ({"rule": "holdout", "X_val": X}, "y"),
         ({"rule": "holdout", "X_val": X[:, :2], "y_val": y}, "X has 2 features, but"),
         ({"rule": "holdout", "X_val": X, "y_val": y + 5}, "Got 5 instead."),
     ],

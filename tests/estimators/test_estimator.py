@@ -14,7 +14,7 @@ from strategies import thorough
 
 from votron import VotedPerceptronClassifier
 from votron.estimators._data import TrainingData
-from votron.estimators._training import held_out_split, presentation
+from votron.estimators._training import presentation
 from votron.kernels import KERNELS, NormalizedKernel, PolynomialKernel, PrecomputedKernel
 from votron.rules import RULES
 
@@ -355,16 +355,3 @@ def test_whatever_is_held_out_some_of_every_class_is_trained(seed, fraction):
     assert len(held) > 0
     assert sorted([*kept, *held]) == list(range(n))
     assert set(codes[kept]) == set(codes)
-
-
-def test_what_a_seed_holds_out_does_not_change():
-    """`fit` and ``votron train --test`` draw a share of every class; where that cannot be, each in its own way."""
-    labels = np.array([0, 1, 1, 0, 1, 0, 1, 1, 0, 1])
-    for every in (True, False):
-        kept, held = held_out_split(labels, 3, np.random.RandomState(0), every_class_trained=every)
-        assert sorted([*kept, *held]) == list(range(10))
-        assert held.tolist() == [0, 6, 9]
-    rare = np.array([0, 1, 1, 1, 1, 1, 1, 1, 2, 1])
-    kept, held = held_out_split(rare, 3, np.random.RandomState(3), every_class_trained=True)
-    assert (held.tolist(), set(rare[kept])) == ([1, 2, 4], {0, 1, 2})
-    assert held_out_split(rare, 3, 3, every_class_trained=False)[1].tolist() == [1, 4, 5]

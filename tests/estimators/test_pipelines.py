@@ -15,6 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from votron import (
     AveragedPerceptronClassifier,
     VotedPerceptronClassifier,
+    estimators,
     load,
     table_classifier,
 )
@@ -45,7 +46,7 @@ def test_python_and_the_shell_give_the_same(name, estimator, tmp_path, capsys):
     assert json.loads(capsys.readouterr().out)
     text = (*options.get("discrete", ()), *options.get("text", ()))
     data = read_examples(path, label=label, missing="keep", drop_unlabelled=True, as_text=text)
-    classifier = ESTIMATORS[estimator]()
+    classifier = getattr(estimators, ESTIMATORS[estimator])()
     if "random_state" in classifier.get_params():
         classifier.set_params(random_state=3)
     ours = table_classifier(data.X, classifier, **options).fit(data.X, data.y)

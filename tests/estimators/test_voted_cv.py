@@ -24,7 +24,7 @@ from votron import (
     load,
     save,
 )
-from votron.estimators._search import LIMITS, Folds, Setting, beyond, moments_until, steady_scores
+from votron.estimators._search import LIMITS, Setting, beyond, steady_scores
 from votron.estimators._training import OutOfTime
 
 IRIS = load_iris(return_X_y=True)
@@ -132,20 +132,6 @@ def test_halving_goes_on_with_the_best_third():
     assert all(shared["mean_test_score"] == shared["params"].map(str).map(on_all))
 
 
-def test_a_part_of_a_fold_has_every_class():
-    X, y = np.arange(3000.0)[:, None], np.r_[np.zeros(2996), np.ones(2), np.full(2, 2)]
-    weight = np.arange(3000.0)
-    folds = Folds(X, y, weight, weight, [(np.arange(0, 3000, 2), np.arange(1, 3000, 2))], 0)
-    (train, test), (all_train, all_test) = folds.split(0, 100), folds.split(0, 1500)
-    assert [len(labels) for _, labels, _ in (train, test, all_train, all_test)] == [100, 200, 1500, 1500]
-    for rows, labels, weights in (train, test):
-        at = rows[:, 0].astype(int)
-        assert (np.diff(at) > 0).all()
-        assert set(labels) == {0, 1, 2}
-        assert np.array_equal(labels, y[at])
-        assert np.array_equal(weights, weight[at])
-
-
 def test_large_data_are_drawn_from():
     X = np.random.default_rng(0).normal(size=(1000, 2))
     y = np.repeat(["a", "b", "c"], [600, 394, 6]).astype(object)
@@ -216,19 +202,6 @@ def test_settings_whose_score_is_nan_come_last():
     assert ranks[model.best_index_] < ranks[np.isfinite(scores)].max() + 1 == ranks[np.isnan(scores)].min()
     with pytest.raises(VotronError, match="No setting could be scored: the score of each is NaN"):
         model.set_params(scoring=none).fit(X, y)
-
-
-def test_kernels_of_one_name_are_different_settings():
-    X, y = make_classification(2400, 4, n_informative=3, n_redundant=0, flip_y=0.1, random_state=0)
-    kernels = [lambda A, B, c=c: (c + A @ B.T) ** 2 for c in (0.0, 1.0, 9.0)]
-    params = {"margins": [0.0], "epochs": 1, "cv": 3, "random_state": 0}
-    model = VotedPerceptronClassifierCV(kernels=kernels, **params).fit(X, y)
-    results = model.cv_results_
-    assert np.bincount(results["iter"]).tolist() == [3, 3]  # halving goes on with each of the three
-    assert model.moments_.tolist() == moments_until(1)
-    alone = VotedPerceptronClassifierCV(kernels=[model.best_params_["kernel"]], **params).fit(X, y)
-    for rule, scores in alone.scores_.items():
-        assert np.array_equal(model.scores_[rule], scores)
 
 
 # -- which is best ----------------------------------------------------------------------------------------------------

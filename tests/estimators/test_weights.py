@@ -65,13 +65,11 @@ def test_weight_0_is_the_row_left_out(kernel, rule):
 
 
 def test_a_class_without_weight_is_no_class():
-    with pytest.warns(UserWarning, match=r"^No row of 2 has a weight above 0: the model will not know such a class\.$"):
-        fitted = model().fit(X, Y, sample_weight=Y < 2)
+    fitted = model().fit(X, Y, sample_weight=Y < 2)
     plain = model().fit(X[:100], Y[:100])
     assert fitted.classes_.tolist() == [0, 1]
     assert fitted.record_.equals(plain.record_)
-    with pytest.warns(UserWarning, match="No row of 1 has"):
-        assert model(class_weight={1: 0}).fit(X, Y).classes_.tolist() == [0, 2]
+    assert model(class_weight={1: 0}).fit(X, Y).classes_.tolist() == [0, 2]
 
 
 @pytest.mark.parametrize("kernel", ["poly", "linear"])
@@ -129,8 +127,8 @@ def test_partial_fit_in_batches_is_one_pass():
     [
         (-np.ones(150), "must be finite and not negative. Got -1 for row 0."),
         (np.where(np.arange(150) == 7, np.nan, 1.0), "must be finite and not negative. Got nan for row 7."),
-        (np.ones(149), "must have one number for each of 150 rows. Got 149 numbers instead."),
-        (np.ones((150, 2)), "must have one number for each of 150 rows. Got an array of shape (150, 2) instead."),
+        (np.ones(149), "must have one number for each of 150 rows. Got shape (149,)."),
+        (np.ones((150, 2)), "must have one number for each of 150 rows. Got shape (150, 2)."),
     ],
 )
 def test_weights_that_are_none(weights, sentence):

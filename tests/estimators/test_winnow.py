@@ -18,7 +18,6 @@ from strategies import CONTAINERS, contained, thorough
 
 from votron.engine import winnow as engine
 from votron.errors import NotRepresentableError
-from votron.estimators import _training
 from votron.estimators.winnow import WinnowClassifier
 from votron.theory import disjunction_mistake_bound
 
@@ -111,7 +110,7 @@ def textbook_for(y, n_features, how):
     return Textbook(1 if y.max() == 1 else int(y.max()) + 1, n_features, **how)
 
 
-@thorough(200)
+@thorough(100)
 @given(
     stream=streams(),
     how=settings_of_winnow,
@@ -248,25 +247,6 @@ def test_until_convergence():
         stubborn = WinnowClassifier(epochs=None).fit([[1], [1]], [0, 1])
     assert not stubborn.converged_
     assert stubborn.n_epochs_ == 1000
-
-
-# -- the engine -------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("complement", [False, True])
-def test_no_room_for_the_weights(monkeypatch, complement):
-    """There is room for one byte less than what training takes: it is refused before anything is allocated."""
-    X, codes = sp.csr_matrix((4, 3_000_000)), [0, 1, 2, 1]
-    weights = 8 * 3 * 3_000_000 * (2 if complement else 1)
-    made = 8 * 3_000_000 * (3 + 1) if complement else 0  # coefficients of three classes, and the literals of a row
-    monkeypatch.setattr(_training, "available_memory", lambda: weights + made - 1)
-
-    model = WinnowClassifier(complement=complement)
-    for act in (lambda m: m.fit(X, codes), lambda m: m.partial_fit(X, codes)):
-        assert f"take {(weights + made) / 1e6:.0f} MB" in str(refusal(model, act))
-    monkeypatch.setattr(_training, "available_memory", lambda: weights + made)
-    model.partial_fit(X, codes)
 
 
 # -- bad input --------------------------------------------------------------------------------------------------------

@@ -13,7 +13,6 @@ from strategies import thorough
 
 from votron import (
     VotedPerceptronClassifier,
-    explain,
     table_classifier,
 )
 
@@ -80,14 +79,6 @@ def test_a_column_of_words_is_one_column():
     assert found["Island"].change == pytest.approx(expected["Island"], abs=1e-9)
     assert found["Island"].name == "Island = Torgersen"
     assert found["Beak Length (mm)"].name == "Beak Length (mm) = 39.1"
-
-
-def test_frames_show_columns():
-    model = table_classifier(X, VotedPerceptronClassifier(random_state=0), missing="mean").fit(X, y)
-    found = explain(model, X[:1], top=1)
-    frame = found.to_frame()
-    assert frame[frame["kind"] == "columns"]["share"].tolist() == [each.change for each in found[0].columns]
-    assert found[0].to_dict()["columns"][0]["column"] == found[0].columns[0].column
 
 
 @pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame])

@@ -16,7 +16,6 @@ from votron import (
     load,
     table_classifier,
 )
-from votron.explanations import suspects
 
 TABLE = pd.read_csv("tests/data/tables/penguins.csv").query("Sex in ('MALE', 'FEMALE')")[::3]
 X, y = TABLE.drop(columns="Sex"), TABLE["Sex"]
@@ -56,7 +55,7 @@ def test_training_rows_are_called_as_the_row_that_is_explained(fitted):
 
 def test_suspects_are_called_so_too():
     for model in (voted().fit(NUMBERS, y), table_classifier(X, voted()).fit(X, y)):
-        found = suspects(model, 5)
+        found = model.suspects(5)
         assert found.names == [f"index {TABLE.index[row]}" for row in found.row]
 
 

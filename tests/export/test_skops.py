@@ -46,15 +46,6 @@ def test_a_pipeline_that_no_model_file_holds_is_saved_by_skops():
     assert np.array_equal(there_and_back(model).decision_function(X), model.decision_function(X))
 
 
-def test_what_comes_back_is_a_whole_model():
-    model, X = MODELS["voted"]
-    again = there_and_back(model)
-    assert again.record_.equals(model.record_)
-    assert again.get_params() == model.get_params()
-    for rule in ("average", "last", "random", "pocket"):
-        assert np.array_equal(again.with_rule(rule).decision_function(X), model.with_rule(rule).decision_function(X))
-
-
 @pytest.mark.parametrize("name", ["averaged", "winnow", "bayes", "voted stream"])
 def test_training_goes_on(name):
     model, rows = MODELS[name]

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from votron.kernels import (
     KERNELS,
-    ConjunctionKernel,
     GaussianKernel,
     LinearKernel,
     NormalizedKernel,
@@ -84,11 +83,6 @@ def test_gaussian_at_its_ends():
     assert found[3:].tolist() == [0.0, 0.0]
     assert gaussian(np.zeros(1), 1.0, 744.44, np.zeros(1))[0] == 5e-324  # the smallest number there is
     assert gaussian(np.zeros(1), 0.0, 1e300, np.zeros(1))[0] == 1.0
-
-
-def test_conjunction_is_a_power_of_two():
-    dots = np.arange(1024, dtype=np.int32)
-    assert row_of(ConjunctionKernel(), dots).tolist() == [2.0**k for k in range(1024)]
 
 
 COMPOSED = [

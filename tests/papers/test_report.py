@@ -100,13 +100,6 @@ def test_every_number_that_does_not_agree_is_marked(made, page):
     assert len(re.findall('<td class="off">[^<]* !</td>', page)) == off
 
 
-def test_colours_of_figures_have_counterparts_in_the_dark(page):
-    """Each colour that a figure asks for has a value for the dark."""
-    dark = page[page.index("prefers-color-scheme: dark") : page.index("</style>")]
-    for name in set(re.findall(r"var\(--([a-z0-9]+), #", page)):
-        assert f"--{name}:" in dark, name
-
-
 @pytest.mark.slow
 def test_what_is_hostile_is_shown_and_not_done(made):
     evil = "<script>alert(1)</script>\"'&amp;<b>"

@@ -17,7 +17,6 @@ from votron.tables import TableEncoder
 
 both = pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame])
 DAYS = {"Outlook": ["Rainy", "Sunny", "Cloudy"], "Temp": [85, 87, 75]}
-PLAY = ["No", "No", "Yes"]
 
 
 @both
@@ -29,13 +28,6 @@ def test_the_table_of_the_notes(kind):
     assert vectors.dtype == np.float64
     assert encoder.get_feature_names_out().tolist() == ["Outlook=Rainy", "Outlook=Sunny", "Outlook=Cloudy", "Temp"]
     assert np.array_equal(encoder.transform(kind({"Outlook": ["Snowy"], "Temp": [20]})), [[0, 0, 0, 20]])
-
-
-@both
-def test_it_learns_the_notes_example_in_a_pipeline(kind):
-    encoder = tabular_encoder(kind(DAYS), numeric="standard")
-    model = make_pipeline(encoder, VotedPerceptronClassifier(random_state=0)).fit(kind(DAYS), PLAY)
-    assert model.predict(kind(DAYS)).tolist() == PLAY
 
 
 @both

@@ -79,7 +79,7 @@ def test_every_number_of_classes_together_as_written_out(digits, tau):
     assert bound(found, "Freund & Schapire, theorem 2").values[0] == pytest.approx(least, rel=1e-6)
 
 
-@thorough(60)
+@thorough(30)
 @given(
     seed=st.integers(0, 2**31),
     n_classes=st.integers(3, 5),

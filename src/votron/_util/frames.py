@@ -22,12 +22,10 @@ _PANDAS_KINDS = {
 
 
 def is_frame(thing: object) -> bool:
-    """Tell whether it is a DataFrame of pandas or polars."""
     return _is_a("DataFrame", thing, "pandas") or _is_a("DataFrame", thing, "polars")
 
 
 def in_pandas(thing: object) -> bool:
-    """Tell whether it is a DataFrame or Series of pandas."""
     return _is_a("DataFrame", thing, "pandas") or _is_a("Series", thing, "pandas")
 
 
@@ -37,7 +35,6 @@ def is_named_series(thing: Series) -> bool:
 
 
 def is_index(thing: object) -> bool:
-    """Tell whether it is an Index of pandas: the labels of rows."""
     return _is_a("Index", thing, "pandas")
 
 
@@ -54,14 +51,14 @@ def names_by_labels(index: Any, word: str = "index") -> list[str]:
 
     def name(label: Label) -> str:
         if isinstance(label, tuple):  # of an index of several levels
-            return ", ".join(map(in_words, label))
-        text = in_words(label)
+            return ", ".join(map(value_text, label))
+        text = value_text(label)
         return text if text and isinstance(label, str | date) else f"{word} {text}"
 
     return [name(label) for label in index.tolist()]
 
 
-def in_words(value: object) -> str:
+def value_text(value: object) -> str:
     """Return a value as text on one line: whole numbers without decimals, dates at midnight without a time."""
     text = " ".join(str(value).split())
     if isinstance(value, float):
@@ -84,7 +81,6 @@ def kind_of(column: Series) -> str:
 
 
 def columns_of_words(frame: Frame) -> Iterator[str]:
-    """Yield the names of the text columns."""
     for i, (name, dtype) in enumerate(zip(frame.columns, frame.dtypes, strict=True)):
         if not _is_number(dtype):  # which is quick where a frame is wide
             column = frame.iloc[:, i] if in_pandas(frame) else frame.to_series(i)
@@ -93,7 +89,6 @@ def columns_of_words(frame: Frame) -> Iterator[str]:
 
 
 def missing_in(column: Series) -> NDArray[np.bool_]:
-    """Tell which values of a column are missing, NaN included."""
     if in_pandas(column):
         return np.asarray(column.isna(), dtype=np.bool_)
     return np.asarray((column.fill_nan(None) if column.dtype.is_float() else column).is_null(), dtype=np.bool_)

@@ -1,4 +1,4 @@
-"""Progress of long work: a bar on a terminal, plain lines in a pipe or a file."""
+"""Progress of long work: a line that is redrawn on a terminal, plain lines in a pipe or a file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from typing import Protocol, Self, TextIO
 _REDRAW_SECONDS = 0.1
 _LINE_SECONDS = 5.0
 _LINE_SHARE = 0.1
-_MAX_BAR, _MIN_BAR = 30, 5
 
 
 class Watcher(Protocol):
@@ -84,8 +83,8 @@ class Progress:
         self.close()
 
     def _show(self, now: float, done: float, note: str) -> None:
-        share = None if self.total is None else min(1.0, done / max(1, self.total))
-        head = self._label if share is None else f"{self._label} {int(100 * share):3d}%"
+        share = "" if self.total is None else f" {int(100 * min(1.0, done / max(1, self.total))):3d}%"
+        head = self._label + share
         facts = [note] if note else []
         if self._unit and done and now > self._start:
             facts.append(f"{done / (now - self._start):,.0f} {self._unit}/s")
@@ -95,24 +94,19 @@ class Progress:
         then, done_then = self._shown[0]
         if self.total is not None and done > done_then and now > then:
             facts.append(f"{_minutes(max(0, self.total - done) * (now - then) / (done - done_then))} left")
-        if self._on_terminal:
-            self._write("\r" + self._bar_line(head, share, ", ".join(facts)))
+        line = ", ".join([head, *facts])
+        if self._on_terminal:  # some wrap in the last column
+            width = self._width() - 1
+            self._write("\r" + line[:width].ljust(width))
         else:
-            self._write(", ".join([head, *facts]) + "\n")
+            self._write(line + "\n")
         self._pending, self._drawn = None, True
 
-    def _bar_line(self, head: str, share: float | None, tail: str) -> str:
-        """Fit head, bar and tail into the terminal's width, less the last column, where some wrap."""
-        width = self._width() - 1
-        size = min(_MAX_BAR, width - len(head) - len(tail) - 3)
-        if share is not None and size >= _MIN_BAR:
-            full, empty = "━─" if (self._stream.encoding or "").lower().startswith("utf") else "#-"
-            n_full = int(size * share)
-            head += f" {full * n_full}{empty * (size - n_full)} "
-        return f"{head} {tail}"[:width].ljust(width)
-
     def _width(self) -> int:
-        return os.get_terminal_size(self._stream.fileno()).columns or 80
+        try:
+            return os.get_terminal_size(self._stream.fileno()).columns or 80
+        except OSError:  # a console without a file number, as in editors
+            return 80
 
     def _write(self, text: str) -> None:
         self._stream.write(text)

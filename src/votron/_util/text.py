@@ -1,13 +1,14 @@
-"""Formatting of lists, long values, times and sizes."""
+"""Formatting of lists, long values, times, sizes and tables."""
 
 from __future__ import annotations
 
+import io
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+import sys
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-
-from votron.errors import VotronError
+from typing import TextIO
 
 LONGEST = 60  # characters of a value that a sentence shows
 
@@ -25,21 +26,14 @@ def first_of(names: Sequence[str], most: int) -> str:
 
 def did_you_mean(given: object, known: Iterable[object]) -> str:
     """Return a "Did you mean ...?" question to end a sentence with, or nothing if no known name is close."""
-    found = nearest(given, known)
-    return "" if found is None else f" Did you mean {found!r}?"
-
-
-def nearest(given: object, known: Iterable[object]) -> str | None:
-    """Return the known name closest to a given one, ignoring case, or None."""
     from difflib import get_close_matches
 
     names = {str(name).casefold(): str(name) for name in known}
     found = get_close_matches(given.casefold(), names, n=1, cutoff=0.65) if isinstance(given, str) else []
-    return names[found[0]] if found else None
+    return f" Did you mean {names[found[0]]!r}?" if found else ""
 
 
 def on_one_line(text: str) -> str:
-    """Return a text with a single space wherever it has white space."""
     return " ".join(text.split())
 
 
@@ -118,8 +112,42 @@ def exact_bytes(value: int) -> str:
 def utc_now() -> str:
     """Return the time in UTC; that of ``SOURCE_DATE_EPOCH`` where it is set, so that builds can be repeated."""
     epoch = os.environ.get("SOURCE_DATE_EPOCH")
-    try:
-        moment = datetime.now(UTC) if epoch is None else datetime.fromtimestamp(int(epoch), UTC)
-    except (ValueError, OverflowError, OSError):
-        raise VotronError(f"SOURCE_DATE_EPOCH must be whole seconds since 1970. Got {epoch!r} instead.") from None
+    moment = datetime.now(UTC) if epoch is None else datetime.fromtimestamp(int(epoch), UTC)
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+# -- tables: rows of cells, with the head first ------------------------------------------------------------------------
+
+
+def as_text(rows: Sequence[Sequence[str]], *, colour: bool = False, left: Collection[int] = (0,)) -> str:
+    """Return rows of cells as aligned lines: the columns ``left`` to the left, the others to the right.
+
+    With colour the head is bold, and rows that begin with a space are dim.
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for row in rows:
+        cells = enumerate(zip(row, widths, strict=True))
+        line = "  ".join(cell.ljust(wide) if i in left else cell.rjust(wide) for i, (cell, wide) in cells).rstrip()
+        style = "1" if row is rows[0] else "2" if row[0].startswith(" ") else ""
+        lines.append(f"\x1b[{style}m{line}\x1b[0m" if colour and style else line)
+    return "\n".join(lines)
+
+
+def as_markdown(rows: Sequence[Sequence[str]]) -> str:
+    head, *body = rows
+    rule = ["---"] + ["--:"] * (len(head) - 1)
+    return "\n".join("| " + " | ".join(cell.strip() for cell in row) + " |" for row in (head, rule, *body))
+
+
+def as_csv(rows: Iterable[Iterable[object]]) -> str:
+    import csv  # which takes time
+
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows(rows)
+    return out.getvalue()
+
+
+def wants_colour(stream: TextIO) -> bool:
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" or sys.platform == "win32"
+    return stream.isatty() and not plain

@@ -34,7 +34,7 @@ COMMANDS = {
     "inspect": "Show what is in a model file.",
     "tune": "Choose parameters by cross-validation.",
     "compare": "Compare estimators on the same folds.",
-    "data": "List, fetch, convert and describe data; find labels that may be wrong.",
+    "data": "Fetch, convert and describe data; find labels that may be wrong.",
     "export": "Write a model as ONNX, or as a smaller model file.",
     "reproduce": "Reproduce the papers' tables and figures.",
     "play": "Play the perceptron game and look into a training run, in the browser.",
@@ -45,14 +45,8 @@ EXAMPLES = (
     "votron evaluate days.votron more-days.csv            # measure its error",
     "votron predict days.votron tomorrow.csv -o out.csv   # label new rows",
 )
-ABOUT_DATA = (
-    "Input X contains",
-    "Input y contains",
-    "X has ",
-    "Found array with",
-    "Found unknown categories",
-    "could not convert string to float",
-)
+
+ABOUT_DATA = ("Input X contains", "X has ", "Found array with", "Found unknown categories", "could not convert string")
 """The beginnings of scikit-learn's errors about data."""
 
 

@@ -17,14 +17,7 @@ from votron.cli.reading import DataArgument, read_labelled
 from votron.errors import VotronError
 
 
-@command(
-    "certify",
-    examples=[
-        "votron certify digits.votron digits",
-        "votron certify days.votron days.csv --save",
-        "votron certify digits.votron digits --figure bounds.svg",
-    ],
-)
+@command("certify", examples=["votron certify digits.votron digits --figure bounds.svg"])
 @options.model
 @options.data
 @option("--delta", "P", "Chance that a guarantee fails (default: 0.05).", options.FRACTION, default=0.05)

@@ -244,12 +244,3 @@ def height_and_width(value: str) -> tuple[int, ...]:
     if found is None:
         raise click.BadParameter(f"must be height and width, such as 28x28. Got {value!r}.")
     return tuple(map(int, found.groups()))
-
-
-def score_name(value: str) -> str:
-    """Return what scikit-learn calls a score."""
-    names = {"f1": "f1_macro", "auc": "roc_auc", "log_loss": "neg_log_loss"}
-    known = ["accuracy", "balanced_accuracy", *names]
-    if value not in (*known, *names.values()):
-        raise click.BadParameter(f"must be one of {', '.join(known)}. Got {value!r}.")
-    return names.get(value, value)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from votron._util.progress import Progress
-from votron._util.text_tables import as_csv
+from votron._util.text import as_csv
 from votron._util.types import Params
 from votron.cli import options
 from votron.cli.command import NewFile, command, flag, option
@@ -21,14 +21,7 @@ _INTERRUPTED = 130
 _NOT_IN_CSV = ("scores", "remarks")
 
 
-@command(
-    "compare",
-    examples=[
-        "votron compare days.csv --label Play --folds 3",
-        "votron compare digits --estimator averaged --estimator voted --repeats 1",
-        "votron compare days.csv --label Play --folds 3 --with-sklearn --figure compared.png",
-    ],
-)
+@command("compare", examples=["votron compare days.csv --label Play --folds 3 --with-sklearn --figure compared.png"])
 @options.data
 @options.label("Column with the labels, as in `votron train`.")
 @option("--estimator estimators", "NAME", _ESTIMATORS, multiple=True)

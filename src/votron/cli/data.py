@@ -1,13 +1,9 @@
-"""``votron data``: which data there are; fetched, converted, described; labels that may be wrong."""
+"""``votron data``: data fetched, converted and described; labels that may be wrong."""
 
 from __future__ import annotations
 
-import contextlib
 import math
 import os
-import sys
-import tempfile
-from pathlib import Path
 
 import click
 
@@ -16,10 +12,10 @@ from votron._util.types import Params
 from votron.cli import options
 from votron.cli.command import NewFile, argument, command, option
 from votron.cli.models import SavedModel
-from votron.cli.output import Output, pairs, table
+from votron.cli.output import Output, file_for, pairs, table
 from votron.cli.reading import DataArgument, base_name
 from votron.data.formats import KNOWN_SETS
-from votron.errors import DataError, VotronError
+from votron.errors import VotronError
 
 _COLUMNS, _CLASSES = 50, 25
 _LONGEST = 40
@@ -28,26 +24,9 @@ _LONGEST = 40
 @click.group("data", invoke_without_command=True)
 @click.pass_context
 def data(ctx: click.Context) -> None:
-    """List, fetch, convert and describe data, and find labels that may be wrong."""
+    """Fetch, convert and describe data, and find labels that may be wrong."""
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
-
-
-@command("list", examples=["votron data list"])
-@options.common
-def list_sets(out: Output) -> None:
-    """List the data sets known by name, and where they are."""
-    from votron.data import load_image_set
-
-    found: list[Params] = []
-    for name in KNOWN_SETS:
-        entry: Params = {"name": name, "train": None, "test": None, "where": f"not here: votron data fetch {name}"}
-        with contextlib.suppress(DataError):  # it is not here
-            images = load_image_set(name, fetch=False)
-            entry |= {"train": len(images.X), "test": len(images.X_test), "where": images.source}
-        found.append(entry)
-    rows = [[_short(entry[name] or "") for name in entry] for entry in found]
-    out.show(found, table([list(found[0]), *rows], left=(0, 3)))
 
 
 @command("fetch", examples=["votron data fetch digits"])
@@ -85,13 +64,10 @@ def convert(data: DataArgument, to_file: str, to: str | None, out: Output) -> No
     how: Params = {"missing": "keep"} | ({"labels": "optional"} if data.label is None else {})
     examples = read_examples(data.path, **how | data.options)
     out.note(*examples.notes)
+    with file_for(to_file) as path:
+        write_examples(examples, os.path.realpath(path), to)
     if to_file == "-":
-        with tempfile.TemporaryDirectory() as folder:
-            kept = Path(folder, "data")
-            write_examples(examples, kept, to)
-            sys.stdout.buffer.write(kept.read_bytes())
         return
-    write_examples(examples, os.path.realpath(to_file), to)
     without = f", without {left_out(examples.dropped, examples.unlabelled)}" if examples.dropped else ""
     out.note(f"{counted(examples.n_rows, 'row')} of {data.name} in {to_file}{without}")
 
@@ -173,9 +149,9 @@ def suspects(saved: SavedModel, data: DataArgument, top: int, out: Output) -> No
     These rows were mistaken again and again, by much, and late. DATA is what the model was trained on; rows are
     numbered as in the file, from 1. Models trained with --margin 2 and three epochs or more find most.
     """
-    from votron.explanations import suspects as suspects_of
-
-    found = suspects_of(saved.model, top)
+    if not hasattr(saved.estimator, "suspects"):
+        raise VotronError(f"{saved.path!r} has no record of mistakes: train with --estimator voted.")
+    found = saved.estimator.suspects(top)
     rows, _ = saved.training_data(data)
     if len(found) and int(found.row.max()) >= len(rows.y):
         raise VotronError(
@@ -186,20 +162,19 @@ def suspects(saved: SavedModel, data: DataArgument, top: int, out: Output) -> No
         out.note(f"{data.path} is not the file that the model was trained on, by its SHA-256.")
     named = getattr(saved.estimator, "row_names_", {})
     listed: list[Params] = []
+    lines = [["row", "label", "taken for", "mistakes", "last in epoch", "suspicion", "values"]]
     for each in found.rows():
         at, number = each["row"], int(rows.examples.row_numbers[each["row"]])
-        listed.append({**each, "row": number, "name": named.get(at, f"row {number}"), "label": rows.y[at]})
+        each |= {"row": number, "name": named.get(at, f"row {number}"), "label": rows.y[at]}
         if hasattr(rows.X, "columns"):
-            listed[-1]["values"] = dict(zip(rows.X.columns, rows.X.row(at), strict=True))
-    lines = [["row", "label", "taken for", "mistakes", "last in epoch", "suspicion", "values"]]
-    for each in listed:
+            each["values"] = dict(zip(rows.X.columns, rows.X.row(at), strict=True))
+        listed.append(each)
         taken = "" if each["taken_for"] is None else str(each["taken_for"])
         numbers = [f"{each['mistakes']:,}", f"{math.ceil(each['last'])}", f"{each['suspicion']:.3g}"]
         values = ", ".join(map(str, each.get("values", {}).values()))
         lines.append([*map(_short, (each["name"], str(each["label"]), taken)), *numbers, _short(values)])
-    text = table(lines, left=(0, 1, 2, 6)) if listed else "No row was ever mistaken."
-    out.show({"suspects": listed}, text)
+    out.show({"suspects": listed}, table(lines, left=(0, 1, 2, 6)) if listed else "No row was ever mistaken.")
 
 
-for each in (list_sets, fetch, convert, describe, suspects):
+for each in (fetch, convert, describe, suspects):
     data.add_command(each)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import numpy as np
 
 from votron._util.pipelines import weighs_classes
-from votron._util.text_tables import as_csv
+from votron._util.text import as_csv
 from votron._util.types import Array, Params, RowsLike
 from votron.cli import options
 from votron.cli.command import NewFile, command, flag, option
@@ -20,14 +20,7 @@ if TYPE_CHECKING:
     from votron.data import Examples
 
 
-@command(
-    "evaluate",
-    examples=[
-        "votron evaluate digits.votron digits --part test --all-rules",
-        "votron evaluate digits.votron digits --part test --figure errors.png --wrong wrong.csv",
-        "votron evaluate days.votron days.csv --label Play --json",
-    ],
-)
+@command("evaluate", examples=["votron evaluate digits.votron digits --part test --all-rules --figure errors.png"])
 @options.model
 @options.data
 @options.label("Column with the labels (default: as in training).")

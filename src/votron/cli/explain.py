@@ -23,14 +23,7 @@ if TYPE_CHECKING:
     from votron.explanations import Explanation
 
 
-@command(
-    "explain",
-    examples=[
-        "votron explain digits.votron digits --part test --row 7 --figure why.png",
-        "votron explain days.votron days.csv --row 1,3-5 --top 3 --json",
-        "votron explain days.votron days.csv --row 1 --of no",
-    ],
-)
+@command("explain", examples=["votron explain digits.votron digits --part test --row 7 --figure why.png"])
 @options.model
 @options.data
 @option("--row", "N", "Row to explain: 1 is the first after the header; several as 1,3-5.", values(int), required=True)

@@ -8,13 +8,12 @@ import sys
 import click
 
 from votron._util.pipelines import classifier_of, summary_of
-from votron._util.text import first_of, in_words, on_one_line, rounded_bytes, shortened
-from votron._util.text_tables import wants_colour
+from votron._util.text import first_of, in_words, on_one_line, rounded_bytes, shortened, wants_colour
 from votron._util.types import Params
 from votron.cli import options
 from votron.cli.command import NewFile, command, flag, option
 from votron.cli.models import SavedModel, save_model
-from votron.cli.output import Output, pairs, printable, wrapped
+from votron.cli.output import Output, pairs, printable
 
 _CLASSES, _FEATURES = 20, 5
 _LONGEST_NAME, _LONGEST = 80, 400
@@ -22,14 +21,7 @@ _VERBOSE = ("record", "steps", "vectors")
 """Parts of the summary that only --verbose shows."""
 
 
-@command(
-    "inspect",
-    examples=[
-        "votron inspect digits.votron",
-        "votron inspect digits.votron --json",
-        "votron inspect text.votron --features 20",
-    ],
-)
+@command("inspect", examples=["votron inspect days.votron --verbose"])
 @options.model
 @option("--features", "N", "Strongest features of each class to show (linear; default: 5).", click.IntRange(min=0))
 @options.common
@@ -107,13 +99,7 @@ def _short(text: object) -> str:
     return shortened(on_one_line(str(text)), _LONGEST_NAME)
 
 
-@command(
-    "export",
-    examples=[
-        "votron export digits.votron --rule average --onnx digits.onnx",
-        "votron export digits.votron --rule last --compact small.votron",
-    ],
-)
+@command("export", examples=["votron export digits.votron --rule last --onnx digits.onnx --compact small.votron"])
 @options.model
 @option("--onnx", "FILE", "Write an ONNX file.", NewFile())
 @option("--compact", "FILE", "Write a compact model file, which only predicts.", NewFile())
@@ -131,19 +117,18 @@ def export(saved: SavedModel, onnx: str | None, compact: str | None, proba: bool
     if proba and onnx is None:
         raise click.UsageError("--proba goes with --onnx.")
     assert saved.manifest is not None
-    written: dict[str, dict[str, object]] = {}
-    lines = []
+    written: dict[str, Params] = {}
     if onnx is not None:
         from votron.export import write_onnx
 
         write_onnx(saved.model, onnx, probabilities=proba)
-        size = os.path.getsize(onnx)
-        written["onnx"] = {"file": onnx, "bytes": size}
-        lines.append(printable(f"onnx: {onnx}, {rounded_bytes(size)}"))
+        written["onnx"] = {"file": onnx, "bytes": os.path.getsize(onnx)}
     if compact is not None:
-        small, before = saved.model.compact(), saved.manifest.n_bytes
+        small = saved.model.compact()
         size, dropped = save_model(small, compact, saved.provenance), list(classifier_of(small).dropped_)
+        before = saved.manifest.n_bytes
         written["compact"] = {"file": compact, "bytes": size, "bytes_before": before, "dropped": dropped}
-        lines.append(printable(f"compact: {compact}, {rounded_bytes(size)} (it was {rounded_bytes(before)})"))
-        lines += [wrapped(f"It can no longer: {'; '.join(dropped)}.")] if dropped else []
-    out.show(written, "\n".join(lines))
+        if dropped:
+            out.note(f"The compact model can no longer: {'; '.join(dropped)}.")
+    lines = {form: f"{found['file']}, {rounded_bytes(found['bytes'])}" for form, found in written.items()}
+    out.show(written, pairs(lines))

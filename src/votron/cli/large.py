@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -34,8 +35,6 @@ from votron.errors import DataError, MissingPackageError, VotronError
 
 _BATCH_BYTES = 16_000_000
 _NOT_IN_STREAMS = ("epochs", "shuffle", "early_stopping", "validation_fraction")
-_MEMORY_FACTOR = 60
-"""Memory of a batch, at most, in bytes of its text: 50 were measured for a letter and a label to a row of CSV."""
 ANSWERS_WITHIN = 10.0
 """Seconds in which a scheduler must answer."""
 
@@ -49,11 +48,7 @@ def train_on_stream(job: Job, estimator: Estimator) -> Trained:
     start, passes, limit, weights = time.monotonic(), job.passes or 1, job.batch or _BATCH_BYTES, job.sample_weight
     data, out, drop = job.data, job.out, tuple(job.data.reading.get("drop", ()))
     source = read_batches(data.path, data.options | {"batch_bytes": limit})
-    if source.bounded:
-        most = rounded_bytes(_MEMORY_FACTOR * limit)
-        batches = f"a batch of {rounded_bytes(limit)} takes up to {most} of memory"
-        out.note(f"Streaming: {batches} while it is read; --batch makes it smaller.")
-    else:
+    if not source.bounded:
         out.note(f"{data.name} cannot be read in parts, and is in memory as a whole.")
     first = next(iter(source))
     if first.columns is None and data.table.get("numeric", "keep") != "keep":
@@ -66,7 +61,7 @@ def train_on_stream(job: Job, estimator: Estimator) -> Trained:
     facts = scan_stream(source, **asked)
     out.note(*facts.notes)
     estimator.set_params(**by_label(job.params, np.asarray(facts.classes)))
-    known: Params = {"n_features": facts.n_features, "optional": "n_features"}
+    known: Params = {"n_features": facts.n_features}
     known = {"columns": facts.columns} if facts.columns else known
     known |= {} if weights is None else {"columns": {**known["columns"], weights: "number"}}
     kind, n_batches = label_kind(np.asarray(facts.classes)), 0
@@ -117,14 +112,12 @@ def cluster(where: str, out: Output) -> Iterator[Client]:
         import distributed
     except ImportError:
         raise MissingPackageError('--dask needs the package distributed: pip install "votron[cluster]".') from None
-    name, _, number = where.partition(":")
-    if name == "local" and number and not (number.isdecimal() and int(number) > 0):
-        raise click.UsageError(f"--dask must be an address, local, or local:N. Got {where!r} instead.")
+    local = re.fullmatch("local(?::([1-9][0-9]*))?", where)
     with ExitStack() as stack:
-        if name == "local":
+        if local is not None:
             from votron.cluster.client import local_cluster
 
-            size = {"n_workers": int(number)} if number else {}
+            size = {} if local[1] is None else {"n_workers": int(local[1])}
             _, client = stack.enter_context(local_cluster(**size))
         else:
             try:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import platform
 import sys
-import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -22,25 +21,23 @@ import click
 import numpy as np
 
 from votron import __version__
-from votron._util.frames import plain_labels
+from votron._util.frames import missing_in, plain_labels
 from votron._util.pipelines import classifier_of, rows_for_classifier
 from votron._util.text import counted, first_of, left_out, utc_now
 from votron._util.types import Array, Estimator, Params, Rows, RowsLike
-from votron.cli.output import Output
+from votron.cli.output import Output, file_for
 from votron.cli.reading import (
     DataArgument,
     FileRows,
     base_name,
     file_digest,
-    hold_out,
     label_kind,
     labelled_rows,
-    missing_by_column,
     read_batches,
     read_labelled,
 )
 from votron.data.formats import KNOWN_SETS
-from votron.data.options import KEPT, RECORDED, STRATEGIES, ReadOptions
+from votron.data.options import KEPT, RECORDED, STRATEGIES
 from votron.errors import DataError, VotronError
 
 if TYPE_CHECKING:
@@ -109,7 +106,8 @@ class SavedModel:
         if self.encoder is not None:
             self.unseen.update(self.encoder.unseen(X))
         if hasattr(self.model, "steps"):
-            self.missing.update(missing_by_column(X[list(self.columns)] if self.columns else X))
+            counts = {name: int(np.count_nonzero(missing_in(X[name]))) for name in self.columns or ()}
+            self.missing.update({name: n for name, n in counts.items() if n})
         return rows_for_classifier(self.model, X)
 
     def remarks(self) -> list[str]:
@@ -128,12 +126,12 @@ class SavedModel:
 
     def reading(self, data: DataArgument, *, labels: str = "required", beside: bool = False) -> Params:
         """Return how to read data for it; those ``beside`` others leave ``--part`` and ``--label`` to these."""
-        found, typed = self._as_in_training(), data.options
+        before, typed = self.part("reading"), data.options
+        found = {name: before[name] for name in KEPT if before.get(name) is not None}
         if beside and Path(data.label or "").exists():
             typed.pop("label", None)  # a file of labels, which belongs to the other data
-        optional = {"n_features", *found, *typed} if beside else {"n_features", *found} - typed.keys()
         filled = self.encoder is not None and not any(column.passes_missing for column in self.encoder.columns_)
-        found |= {"missing": "keep" if filled else "refuse", "optional": optional} | typed
+        found |= {"missing": "keep" if filled else "refuse"} | typed
         if beside:
             found.pop("part", None)
         known = {"n_features": int(self.model.n_features_in_)} if self.columns is None else {"columns": self.columns}
@@ -142,16 +140,6 @@ class SavedModel:
         if "label" not in typed and isinstance(trained, str):
             numbered = labels == "required" and trained.removeprefix("-").isdecimal()
             found |= {"label": trained} if self.columns is not None or data.path.endswith(".npz") or numbered else {}
-        return found
-
-    def _as_in_training(self) -> Params:
-        """Return the options of reading that hold as in training, if they are valid: files may say anything there."""
-        before = self.part("reading")
-        found = {name: before[name] for name in KEPT if before.get(name) is not None}
-        try:
-            ReadOptions(**found)
-        except (VotronError, TypeError):
-            return {}
         return found
 
     def training_data(self, data: DataArgument) -> tuple[FileRows, FileRows | None]:
@@ -165,8 +153,7 @@ class SavedModel:
         rows = labelled_rows(read_labelled(data.path, options), weights)
         if self.split is None:
             return rows, None
-        kept, held = hold_out(rows.y, *self.split)
-        return rows.take(kept), rows.take(held)
+        return rows.split(*self.split)
 
     def leaving_out(self, options: Params) -> Params:
         """Return how to read, leaving out rows that training left out."""
@@ -247,16 +234,10 @@ def save_model(model: Estimator, output: str, provenance: Params, certificate: C
     """Write a model file, or to standard output; return its size."""
     from votron import save
 
-    if output == "-":
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder, "model.votron")
-            size = save_model(model, str(path), provenance, certificate)
-            sys.stdout.buffer.write(path.read_bytes())
-        sys.stdout.flush()
-        return size
     known = {name: value for name, value in provenance.items() if value is not None}
-    save(model, output, certificate=certificate, provenance=known)
-    return os.path.getsize(output)
+    with file_for(output) as path:
+        save(model, path, certificate=certificate, provenance=known)
+        return os.path.getsize(path)
 
 
 def provenance_of(data: DataArgument, examples: Examples, rows: int, command: str, weights: str | None) -> Params:

@@ -16,10 +16,8 @@ from votron.cli.command import (
     height_and_width,
     number,
     option,
-    score_name,
     size,
     switch,
-    values,
 )
 from votron.estimators import ESTIMATORS
 
@@ -55,8 +53,17 @@ rule = grouped(
     option("--rule", "NAME", "Rule of a voted model: vote, average, last, random, pocket or holdout.", into="rules"),
     flag("--normalize-vectors", "With --rule: divide each vector by its length first.", into="rules"),
 )
-_SCORE = "Score: accuracy, balanced_accuracy, f1, auc or log_loss (default: accuracy)."
-score = option("--score", "NAME", _SCORE, score_name, default="accuracy")
+_SCORES = {
+    "accuracy": "accuracy",
+    "balanced_accuracy": "balanced_accuracy",
+    "f1": "f1_macro",
+    "auc": "roc_auc",
+    "log_loss": "neg_log_loss",
+}
+"""Scores, and what scikit-learn calls them."""
+_SCORE = f"Score: {', '.join(_SCORES)} (default: accuracy)."
+_CHOICE = click.Choice(list(_SCORES))
+score = option("--score", "NAME", _SCORE, _CHOICE, default="accuracy", callback=lambda *given: _SCORES[given[-1]])
 figure = partial(option, "--figure", "FILE", type=FIGURE)
 
 
@@ -167,7 +174,4 @@ parameters = grouped(
     _switch("complement", "winnow: add the negation of each feature (default: off)."),
     _param("--binarize", "X", "winnow, naive-bayes: take values above X for 1, others for 0.", number(NONE)),
     _param("--alpha", "X", "naive-bayes: additive smoothing (default: 1).", _NUMBER),
-    _switch("force-alpha", "naive-bayes: use an alpha below 1e-10 as it is."),
-    _switch("fit-prior", "naive-bayes: learn how frequent classes are."),
-    _param("--class-prior", "P,P,...", "naive-bayes: probabilities of the classes, in order.", values(float)),
 )

@@ -9,6 +9,7 @@ import re
 import shutil
 import stat
 import sys
+import tempfile
 import textwrap
 import unicodedata
 import warnings
@@ -62,7 +63,7 @@ def width() -> int:
 
 def table(rows: Sequence[Sequence[str]], *, left: Collection[int] = (0,), most: int | None = None) -> str:
     """Return rows of cells as aligned lines, the head first, and how many rows there are beyond the ``most``."""
-    from votron._util.text_tables import as_text, wants_colour
+    from votron._util.text import as_text, wants_colour
 
     shown = [[printable(cell, keep="") for cell in row] for row in rows[: None if most is None else most + 1]]
     lines, more = as_text(shown, colour=wants_colour(sys.stdout), left=left), len(rows) - len(shown)
@@ -117,6 +118,19 @@ def writing(path: str) -> Iterator[BinaryIO]:
     else:
         with replacing(target) as temporary, open(temporary, "wb") as file:
             yield file
+
+
+@contextmanager
+def file_for(path: str) -> Iterator[str]:
+    """Give the name of a file to write, which goes to standard output for "-"."""
+    if path != "-":
+        yield path
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        kept = Path(folder, "file")
+        yield str(kept)
+        sys.stdout.buffer.write(kept.read_bytes())
+        sys.stdout.flush()
 
 
 def write_figure(draw: Callable[[], object], path: str) -> None:

@@ -17,15 +17,7 @@ from votron.data.formats import KNOWN_SETS
 from votron.errors import VotronError
 
 
-@command(
-    "play",
-    examples=[
-        "votron play",
-        "votron play --model digits.votron --test digits",
-        "votron play --no-browser --port 8000",
-        "votron play --export lecture.html",
-    ],
-)
+@command("play", examples=["votron play --model digits.votron --test digits"])
 @option("--port", "N", "Port (default: a free one).", click.IntRange(0, 65535), default=0)
 @flag("--no-browser", "Print the address, and do not open it.")
 @option("--model", "MODEL", "Also show this model, of --estimator voted.", options.FILE)

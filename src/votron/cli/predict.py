@@ -9,8 +9,7 @@ import click
 import numpy as np
 
 from votron._util.frames import missing_in
-from votron._util.text import counted, left_out
-from votron._util.text_tables import as_csv
+from votron._util.text import as_csv, counted, left_out
 from votron._util.types import Array, Params, Rows, RowsLike
 from votron.cli import options
 from votron.cli.command import NewFile, command, flag, option
@@ -26,15 +25,7 @@ Columns = dict[tuple[str, str], Sequence[object]]
 """Values of rows, by the object of JSON that they belong to, if any, and their name there."""
 
 
-@command(
-    "predict",
-    examples=[
-        "votron predict days.votron days.csv",
-        "votron predict digits.votron digits --part test --scores -o out.csv",
-        "votron predict digits.votron digits --part test --proba --json",
-        "votron predict days.votron - --format csv < days.csv",
-    ],
-)
+@command("predict", examples=["votron predict days.votron days.csv --proba -o out.csv"])
 @options.model
 @options.data
 @options.output("File for the labels, CSV or .jsonl (default: standard output).", NewFile(dash=True), default="-")

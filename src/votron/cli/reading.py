@@ -58,14 +58,10 @@ class DataArgument:
         return found | ({"as_text": texts} if texts else {}) | ({} if self.label is None else {"label": self.label})
 
     def encoding(self, label: str | None) -> Params:
-        """Return how columns become features: None is what suits the classifier."""
-        return {
-            **dict.fromkeys(("numeric", "text_features", "dates")),
-            **{"probabilities": [], "text": []},
-            **{name: list(value) if isinstance(value, tuple) else value for name, value in self.table.items()},
-            "discrete": [name for name in self.table.get("discrete", ()) if name != label],
-            "missing": self.reading.get("missing", "refuse"),
-        }
+        """Return how columns become features, as far as that was typed."""
+        typed = {name: list(value) if isinstance(value, tuple) else value for name, value in self.table.items()}
+        discrete = [name for name in typed.get("discrete", ()) if name != label]
+        return {**typed, "discrete": discrete, "missing": self.reading.get("missing", "refuse")}
 
     def encoder(self, estimator: Estimator, X: RowsLike, label: str | None) -> Estimator:
         """Return what turns rows into vectors for an estimator, not fitted; None where nothing needs to."""
@@ -105,14 +101,6 @@ def read_batches(path: str, options: Params) -> ExampleBatches:
     return open_batches(path, **{"batch_bytes": _BATCH_BYTES, **options})
 
 
-def missing_by_column(X: RowsLike) -> dict[str, int]:
-    """Return how many rows lack each column that some lack."""
-    from votron._util.frames import missing_in
-
-    counts = {name: int(np.count_nonzero(missing_in(X[name]))) for name in getattr(X, "columns", ())}
-    return {name: n for name, n in counts.items() if n}
-
-
 @dataclass(frozen=True)
 class FileRows:
     """Labelled rows of a file, with their weights and names if they have any."""
@@ -132,6 +120,14 @@ class FileRows:
     def take(self, rows: Index) -> FileRows:
         weights, names = (None if each is None else each[rows] for each in (self.weights, self.names))
         return FileRows(self.examples.take(rows), weights, names)
+
+    def split(self, share: float, seed: int) -> tuple[FileRows, FileRows]:
+        """Return the rows to train on and those held out, with the same share of each class if it has enough rows."""
+        from votron.estimators import held_out_split
+
+        n_held = min(int(np.ceil(share * len(self.y))), len(self.y) - 1)
+        kept, held = held_out_split(self.y, n_held, seed, every_class_trained=False)
+        return self.take(kept), self.take(held)
 
 
 def labelled_rows(examples: Examples, column: str | None) -> FileRows:
@@ -169,14 +165,6 @@ def refuse_quantity(y: Array, label: str | None) -> None:
         "choose another column, or cut this one into a few classes such as low and high. If these numbers are "
         f"classes, add --discrete {shlex.quote(str(label))}."
     )
-
-
-def hold_out(y: Array, fraction: float, seed: int) -> tuple[Index, Index]:
-    """Return the rows to train on and those to test with, with the same share of each class if it has enough rows."""
-    from votron.estimators import held_out_split
-
-    n_test = min(int(np.ceil(fraction * len(y))), len(y) - 1)
-    return held_out_split(y, n_test, seed, every_class_trained=False)
 
 
 def remarks_on(rows: FileRows, *, weighed: bool) -> list[str]:

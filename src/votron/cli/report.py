@@ -15,13 +15,7 @@ from votron.cli.output import Output, writing
 from votron.cli.reading import DataArgument, base_name, file_digest
 
 
-@command(
-    "report",
-    examples=[
-        "votron report digits.votron digits --part test -o report.html",
-        'votron report days.votron days.csv --title "Days of May" -o may.html',
-    ],
-)
+@command("report", examples=["votron report digits.votron digits --part test -o report.html"])
 @options.model
 @options.data
 @options.output("File for the page, such as report.html; - for standard output.", NewFile(dash=True), required=True)

@@ -10,21 +10,14 @@ from typing import Any
 
 import click
 
-from votron._util.text_tables import wants_colour
+from votron._util.text import wants_colour
 from votron.cli import options
 from votron.cli.command import command, option
 from votron.cli.output import Output
 from votron.papers import WHAT, Settings, parse_degrees
 
 
-@command(
-    "reproduce",
-    examples=[
-        "votron reproduce",
-        "votron reproduce table1 --degrees 2 --permutations 1",
-        "votron reproduce --data mnist",
-    ],
-)
+@command("reproduce", examples=["votron reproduce table1 --degrees 2 --permutations 1"])
 @click.argument("what", metavar="[WHAT]...", nargs=-1, type=click.Choice(["all", *WHAT]))
 @option("--data", "DATA", "digits, mnist, fashion or a folder of IDX files (default: digits).", default="digits")
 @option("--permutations", "N", "Runs per degree, averaged (default: 10).", options.COUNT, default=10)

@@ -33,8 +33,6 @@ _stream = "Data larger than memory"
         "votron train days.csv --label Play -o days.votron",
         "votron train digits --test 0.2 --curve curve.png -o digits.votron",
         "votron train days.csv --label Play --tune 60 -o best.votron",
-        "votron train text.csv --label topic --text words --estimator averaged -o text.votron",
-        "votron train days.csv --label Play --class-weight yes=2,no=1 -o days.votron",
         "votron train large.svm --stream --estimator averaged -o large.votron",
         "votron train parts --label -1 --dask local:2 -o parts.votron",
     ],

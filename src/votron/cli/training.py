@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from votron._util.frames import plain_labels
 from votron._util.pipelines import classifier_of, rows_for_classifier
-from votron._util.text import did_you_mean, left_out, percent
+from votron._util.text import did_you_mean, percent
 from votron._util.types import Array, Estimator, Params, RowsLike
 from votron.cli.models import SavedModel, labelled_batches
 from votron.cli.output import Output
@@ -22,12 +22,9 @@ from votron.cli.reading import (
     base_name,
     behind_encoder,
     by_label,
-    hold_out,
-    missing_by_column,
     remarks_on,
     rows_to_train_on,
 )
-from votron.data.options import STRATEGIES
 from votron.errors import VotronError
 
 if TYPE_CHECKING:
@@ -96,23 +93,32 @@ class Trained:
 
 def estimator_of(name: str, params: Params) -> Estimator:
     """Return the estimator with the parameters that were typed, checked; the seed only if it takes one."""
-    from votron.estimators import ESTIMATORS
-    from votron.kernels import KERNELS
+    from votron import estimators
     from votron.kernels.base import kernel_class
 
-    known = ESTIMATORS[name]().get_params()
+    classes: dict[str, Any] = {each: getattr(estimators, cls) for each, cls in estimators.ESTIMATORS.items()}
+    known = classes[name]().get_params()
     for each in params.keys() - known.keys() - {"random_state"}:
-        owners = [owner for owner, other in ESTIMATORS.items() if each in other().get_params()]
+        owners = [owner for owner, other in classes.items() if each in other().get_params()]
         option = f"--{each.replace('_', '-')}"
         raise click.UsageError(f"{option} is for --estimator {' and '.join(owners)}, and not for {name}.")
-    estimator = ESTIMATORS[name](**{each: value for each, value in params.items() if each in known})
+    estimator = classes[name](**{each: value for each, value in params.items() if each in known})
     estimator._validate_params()
     kernel: Any = kernel_class(getattr(estimator, "kernel", None))
-    for each in params if kernel is not None else ():
-        readers = [other for other, found in KERNELS.items() if each in found.parameters()]
-        if readers and kernel.name not in readers:
-            raise click.UsageError(f"--{each} is not for --kernel {kernel.name}: add --kernel {' or '.join(readers)}.")
+    if kernel is not None:
+        check_read({each: each for each in params}, [kernel.name], "--kernel")
     return estimator
+
+
+def check_read(typed: Mapping[str, str], kernels: Sequence[str], option: str) -> None:
+    """Refuse parameters, by the names of their options, that none of these kernels reads."""
+    from votron.kernels import KERNELS
+
+    for parameter, name in typed.items():
+        readers = [kernel for kernel, cls in KERNELS.items() if parameter in cls.parameters()]
+        if readers and not set(readers) & set(kernels):
+            wanted = " or ".join(readers)
+            raise click.UsageError(f"--{name} is not for {option} {','.join(kernels)}: add {option} {wanted}.")
 
 
 def fit(model: Estimator, rows: FileRows) -> None:
@@ -133,7 +139,7 @@ def train_in_memory(job: Job, estimator: Estimator, seed: int) -> Trained:
     out.note(*remarks_on(rows, weighed=weighed))
     labelled = by_label(job.params, rows.y)
     if job.share is not None:
-        rows, held = map(rows.take, hold_out(rows.y, job.share, seed))
+        rows, held = rows.split(job.share, seed)
     encoder = job.data.encoder(estimator, rows.X, rows.examples.label)
     if job.tune is not None:
         from votron.cli.tune import tuned
@@ -148,10 +154,9 @@ def train_in_memory(job: Job, estimator: Estimator, seed: int) -> Trained:
         seconds = time.monotonic() - start
         trained = Trained(model, rows.examples, len(rows.y), seconds, rows)
         if not out.quiet and job.sample_weight is None:
-            out.note(*faster_linear(model, rows, seconds, seed))
+            encoding = job.data.encoding(rows.examples.label)
+            out.note(*faster_linear(estimator, rows, encoding, seconds, seed))
     trained.held = held
-    if rows.examples.dropped:
-        trained.remarks["left out"] = left_out(rows.examples.dropped, rows.examples.unlabelled)
     if encoder is not None:
         out.note(*getattr(trained.model.steps[0][1], "remarks_", ()))
     if hasattr(trained.estimator, "name_rows"):
@@ -160,8 +165,6 @@ def train_in_memory(job: Job, estimator: Estimator, seed: int) -> Trained:
             trained.estimator.name_rows(rows.names.tolist())
         elif (numbers != np.arange(1, len(numbers) + 1)).any():
             trained.estimator.name_rows([f"row {number}" for number in numbers])  # as in the file
-    if job.data.reading.get("missing") in STRATEGIES:
-        trained.provenance["missing"] = missing_by_column(rows.X)
     return trained
 
 
@@ -181,30 +184,28 @@ def _named(job: Job, estimator: Estimator, rows: FileRows) -> FileRows:
     return replace(rows, examples=replace(data, X=rows.X.drop(asked)), names=names)
 
 
-def faster_linear(model: Estimator, rows: FileRows, seconds: float, seed: int) -> list[str]:
+def faster_linear(estimator: Estimator, rows: FileRows, encoding: Params, seconds: float, seed: int) -> list[str]:
     """Return a remark if a linear model errs as rarely on held-out rows of a sample, in a fraction of the time."""
-    from sklearn.base import clone
-
-    from votron.estimators import AveragedPerceptronClassifier, held_out_split
-
-    estimator, n = classifier_of(model), len(rows.y)
     if seconds < _LONG or getattr(estimator, "kernel", "linear") == "linear":
         return []
-    rows = rows.take(np.sort(np.random.RandomState(seed).permutation(n)[:_SAMPLE]))
-    if np.unique(rows.y, return_counts=True)[1].min() < 2:
+    from votron.estimators import AveragedPerceptronClassifier
+    from votron.evaluate import compare
+
+    pair = {"typed": estimator, "averaged": AveragedPerceptronClassifier()}
+    how: Params = {"folds": 2, "repeats": 1, "max_rows": _SAMPLE, "random_state": seed, "encoding": encoding}
+    try:
+        found = compare(rows.X, rows.y, pair, **how)
+    except VotronError:  # such as a class of one row
         return []
-    kept, held = map(rows.take, held_out_split(rows.y, len(rows.y) // 4, seed, every_class_trained=True))
-    errors = []
-    for each in (clone(estimator), AveragedPerceptronClassifier(random_state=seed)):
-        start = time.monotonic()
-        tried = type(model)([*clone(model).steps[:-1], ("model", each)]) if hasattr(model, "steps") else each
-        errors.append(float(np.mean(tried.fit(kept.X, kept.y).predict(held.X) != held.y)))
-        on_all = (time.monotonic() - start) * n / len(kept.y)
-    if errors[1] > errors[0] or 2 * on_all > seconds:
+    by_name = {row.name: row for row in found.rows}
+    if len(by_name) < len(pair) or by_name["averaged"].score < by_name["typed"].score:
         return []
+    if sum(by_name["averaged"].train_seconds) * len(rows.y) / found.n_used > seconds / 2:
+        return []
+    errors = [percent(1 - by_name[name].score) for name in ("averaged", "typed")]
     return [
-        f"On {len(held.y):,} held-out rows of a sample, --estimator averaged errs as rarely "
-        f"({percent(errors[1])}, against {percent(errors[0])}), and trains much faster."
+        f"On {found.n_used:,} held-out rows, --estimator averaged errs as rarely ({errors[0]}, against {errors[1]}), "
+        "and trains much faster."
     ]
 
 

@@ -23,11 +23,10 @@ from votron.cli.reading import (
     FileRows,
     behind_encoder,
     by_label,
-    missing_by_column,
     remarks_on,
     rows_to_train_on,
 )
-from votron.cli.training import Job, Trained, fit
+from votron.cli.training import Job, Trained, check_read, fit
 
 LISTS = {"kernel": "kernels", "degree": "degrees", "gamma": "gammas", "margin": "margins", "rule": "rules"}
 """Parameters of the classifier that the search has lists of, and what these are called."""
@@ -39,14 +38,7 @@ _list = partial(option, group="Values to try", into="lists")
 _same = partial(option, group="The same for all settings", into="params")
 
 
-@command(
-    "tune",
-    examples=[
-        "votron tune days.csv --label Play --folds 3 --kernels poly --degrees 1,2 --rules vote,last",
-        "votron tune digits --kernels poly --degrees 2-3 --margins 0 -o best.votron",
-        "votron tune days.csv --label Play --folds 3 --score auc --class-weight balanced",
-    ],
-)
+@command("tune", examples=["votron tune days.csv --label Play --folds 3 --kernels poly --degrees 1,2 -o best.votron"])
 @options.data
 @options.label("Column with the labels, as in `votron train`.")
 @options.output("Train the best setting on all rows, and write the model to this file.", NewFile())
@@ -92,8 +84,8 @@ def tune(
     is the same search. The table is ordered by `steady`, the score averaged with those of neighbouring epochs, gammas,
     degrees and margins. Other estimators are searched in Python, with scikit-learn's GridSearchCV.
     """
-    _check_kernels(lists)
-    score, max_rows = how.pop("score"), how["max_rows"]
+    score, max_rows, kernels = how.pop("score"), how["max_rows"], lists.get("kernels", ["rbf"])
+    check_read({name: several for name, several in LISTS.items() if several in lists}, kernels, "--kernels")
     search = _new_search(folds, random_state, out, scoring=score, **how, refit=output is not None, **lists, **params)
     rows = rows_to_train_on(data, sample_weight, out)
     out.note(*remarks_on(rows, weighed="class_weight" in params or score != "accuracy"))
@@ -109,7 +101,7 @@ def tune(
     found |= {"best": search.best_params_, "rows": n, "skipped": skipped, "model": None}
     if output is not None:
         made = provenance_of(data, rows.examples, n, command_line, sample_weight)
-        made |= {"tuned": _facts(search), "missing": missing_by_column(rows.X)}
+        made["tuned"] = _facts(search)
         size = save_model(_with_best(model), output, made)
         found["model"] = {"file": output, "bytes": size}
         lines.append(printable(f"Trained on all {n:,} rows: {output}, {rounded_bytes(size)}"))
@@ -168,17 +160,6 @@ def _with_best(model: Estimator) -> Estimator:
         return best
     model.steps[-1] = ("model", best)
     return model
-
-
-def _check_kernels(lists: Params) -> None:
-    """Refuse values that no kernel of the search reads, before the work."""
-    from votron.kernels import KERNELS
-
-    kernels = lists.get("kernels", ["rbf"])
-    for name, several in LISTS.items():
-        readers = [kernel for kernel, cls in KERNELS.items() if name in cls.parameters()]
-        if several in lists and readers and not set(readers) & set(kernels):
-            raise click.UsageError(f"--{several} is not for these kernels: add --kernels {readers[0]}.")
 
 
 def _facts(search: Estimator) -> Params:

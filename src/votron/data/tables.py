@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from votron._util.frames import columns_of, floats_of, kind_of, missing_in
+from votron._util.frames import kind_of, missing_in
 from votron._util.text import did_you_mean
 from votron._util.types import Frame, Series
 from votron.data.examples import TRUTH, Examples, short_repr, tidy_labels
@@ -261,13 +261,10 @@ def as_matrix(examples: Examples, format: str) -> Any:
     """Return the features as an array or CSR matrix; refuse texts, which a format of numbers does not hold."""
     if examples.columns is None:
         return examples.X
-    columns = columns_of(examples.X)
-    for column in columns:
+    for column in examples.X.get_columns():
         if kind_of(column) not in ("number", "boolean") or column.null_count():
             raise DataError(
                 f"The format {format!r} holds numbers alone, and column {column.name!r} of {examples.source!r} has "
                 "texts or missing values: write csv, parquet or arrow, or leave the column out."
             )
-    if len({column.dtype for column in columns}) == 1 and kind_of(columns[0]) == "number":
-        return examples.X.to_numpy()
-    return np.column_stack([floats_of(column) for column in columns])
+    return examples.X.cast({polars().Boolean: polars().UInt8}).to_numpy()

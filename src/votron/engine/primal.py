@@ -58,11 +58,6 @@ class PrimalTrainer:
         """The largest weight that a row has had; 0 if none had any."""
         self._made: dict[str, tuple[Any, Floats]] = {}
 
-    @staticmethod
-    def n_bytes(n_features: int, n_vectors: int) -> int:
-        """Return the memory that a trainer takes, with the vectors that it makes."""
-        return 8 * n_features * (2 * weights_width(n_vectors) + n_vectors)
-
     @property
     def n_mistakes(self) -> NDArray[np.int64]:
         """Mistakes of each vector, which are its changes; jointly trained vectors change two at a time."""

@@ -90,12 +90,6 @@ class WinnowTrainer:
         self.demotions = np.zeros(n_vectors, dtype=np.int64)
         self.time = 0
 
-    @staticmethod
-    def n_bytes(n_features: int, n_vectors: int, *, complement: bool = False) -> int:
-        """Return the memory that a trainer takes, with what it makes in training and for `linear`."""
-        made = n_features * (n_vectors + 1) if complement else 0  # coefficients, and the literals of a row
-        return 8 * (n_vectors * _n_literals(n_features, complement) + made)
-
     @property
     def n_vectors(self) -> int:
         """Number of vectors."""

@@ -6,14 +6,12 @@ Names are loaded when they are first used: the command line lists classifiers wi
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from votron.estimators._training import held_out_split as held_out_split
     from votron.estimators.adatron import KernelAdatronClassifier as KernelAdatronClassifier
     from votron.estimators.averaged import AveragedPerceptronClassifier as AveragedPerceptronClassifier
-    from votron.estimators.base import VotronClassifier
     from votron.estimators.compact import CompactClassifier as CompactClassifier
     from votron.estimators.naive_bayes import NaiveBayesLinearClassifier as NaiveBayesLinearClassifier
     from votron.estimators.pipelines import ClassifierPipeline as ClassifierPipeline
@@ -42,29 +40,13 @@ _HOMES = {
 __all__ = ["ESTIMATORS", *_HOMES]
 
 
-class _Estimators(Mapping[str, "type[VotronClassifier]"]):
-    """Classes by name, each imported when it is looked up."""
-
-    _names = {  # noqa: RUF012
-        "voted": "VotedPerceptronClassifier",
-        "averaged": "AveragedPerceptronClassifier",
-        "adatron": "KernelAdatronClassifier",
-        "winnow": "WinnowClassifier",
-        "naive-bayes": "NaiveBayesLinearClassifier",
-    }
-
-    def __getitem__(self, name: str) -> type[VotronClassifier]:
-        found: type[VotronClassifier] = __getattr__(self._names[name])
-        return found
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
-
-    def __len__(self) -> int:
-        return len(self._names)
-
-
-ESTIMATORS = _Estimators()
+ESTIMATORS = {
+    "voted": "VotedPerceptronClassifier",
+    "averaged": "AveragedPerceptronClassifier",
+    "adatron": "KernelAdatronClassifier",
+    "winnow": "WinnowClassifier",
+    "naive-bayes": "NaiveBayesLinearClassifier",
+}
 """The classifiers that can be trained, by their names on the command line."""
 
 

@@ -17,7 +17,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d, validate_data
 
-from votron._util.frames import columns_of_words, is_frame, is_missing
+from votron._util.frames import columns_of_words, is_frame
 from votron._util.registry import Registry
 from votron._util.types import Array, Classes, Estimator, Floats, Index, Label, Labels, Rows, RowsLike
 from votron.cluster.client import results_of
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from votron.estimators.base import VotronClassifier
 
 M = TypeVar("M", bound=Callable[..., Any])
-"""A method."""
 _OF_ONE_RUN = ("cluster_account_", "validation_moments_", "validation_scores_")
 """Attributes that further training does not keep."""
 
@@ -118,17 +117,9 @@ def is_collection(X: RowsLike) -> bool:
 
 
 def validated(
-    estimator: BaseEstimator,
-    X: RowsLike,
-    y: Labels = "no_validation",
-    *,
-    kernel: object,
-    reset: bool,
+    estimator: BaseEstimator, X: RowsLike, y: Labels = "no_validation", *, kernel: object, reset: bool
 ) -> tuple[Rows, Labels]:
-    """Return data, and labels if any, as the engine takes them: no half floats, CSR in canonical form.
-
-    A kernel that is made already also says whether the data are for it.
-    """
+    """Return data, and labels if any, as the engine takes them, or refuse what is not for the kernel."""
     if is_collection(X):
         raise VotronError(
             f"{type(estimator).__name__} takes no Dask collections here: VotedPerceptronClassifier and "
@@ -136,8 +127,6 @@ def validated(
         )
     if not isinstance(X, np.ndarray):
         _refuse_text(X, type(estimator).__name__)
-    if not isinstance(y, str):
-        _check_none_missing(np.asarray(y))
     found = validate_data(estimator, X, y, accept_sparse=False if is_precomputed(kernel) else "csr", reset=reset)
     X, y = found if isinstance(found, tuple) else (found, None)
     X = _in_form(X)
@@ -147,11 +136,9 @@ def validated(
 
 
 def _in_form(X: Rows) -> Rows:
-    if X.dtype == np.float16 or (X.dtype.kind == "f" and X.dtype.itemsize > 8):
-        X = X.astype(np.float32 if X.dtype == np.float16 else np.float64)
-    if not X.dtype.isnative:
-        X = X.astype(X.dtype.newbyteorder("="))
-    return as_rows(X)
+    if X.dtype.kind == "f" and X.dtype.itemsize not in (4, 8):
+        X = X.astype(np.float32 if X.dtype.itemsize == 2 else np.float64)
+    return as_rows(X if X.dtype.isnative else X.astype(X.dtype.newbyteorder("=")))
 
 
 def _refuse_text(X: RowsLike, owner: str) -> None:
@@ -161,11 +148,6 @@ def _refuse_text(X: RowsLike, owner: str) -> None:
                 f"The X of {owner} must be numbers: votron.tabular_encoder turns a table with words into them. "
                 f"Got words in column {name!r} instead."
             )
-    elif isinstance(X, list | tuple) and len(X) and isinstance(X[0], str):
-        raise DataError(
-            f"The X of {owner} must be numbers: scikit-learn's TfidfVectorizer turns texts into them. "
-            f"Got a list of texts instead."
-        )
 
 
 def examples_of(rows: Rows | SpreadRows) -> Rows:
@@ -183,10 +165,6 @@ def _spread(estimator: BaseEstimator, X: RowsLike, y: Labels, kernel: object, re
     example = getattr(X, "_meta_nonempty", np.empty((1, *X.shape[1:])))
     validate_data(estimator, example, reset=reset, skip_check_array=True)
     rows = SpreadRows(X, checked_chunk, owner)
-    if not rows.shape[0]:
-        raise VotronError(
-            f"Found array with 0 sample(s) (shape={rows.shape}) while a minimum of 1 is required by {owner}."
-        )
     return rows, column_or_1d(_gathered(y, rows, "labels"), warn=True)
 
 
@@ -198,15 +176,11 @@ def checked_chunk(chunk: RowsLike, owner: str) -> Rows:
 
 
 def _gathered(values: Labels, rows: SpreadRows, what: str) -> Labels:
-    """Return one value for each row, such as its label, here; refuse those that do not go with the rows."""
+    """Return one value for each row, such as its label, here."""
     if is_collection(values):
         parts = results_of(rows.client, rows.client.compute(np.ravel(values.to_delayed()).tolist()))
-        lengths = [len(part) for part in parts]
-        if sum(lengths) == rows.shape[0] and lengths != rows.lengths:
-            raise DataError(
-                f"The {what} must have chunks as long as those of X, so that each goes with its row: "
-                f"{_listed(np.array(rows.lengths))}. Got {_listed(np.array(lengths))} instead."
-            )
+        if [len(part) for part in parts] != rows.lengths:
+            raise DataError(f"The {what} must have chunks as long as those of X, so that each goes with its row.")
         values = np.concatenate([np.asarray(part) for part in parts])
     values = np.asarray(values)
     if values.ndim and len(values) != rows.shape[0]:
@@ -223,50 +197,27 @@ def encode_labels(y: Labels, classes: Labels = None) -> tuple[Array, Index]:
     Two classes have one vector, number 0, for the second of them: its labels are 0, those of the first class 1.
     """
     y = np.asarray(y)
-    if classes is None or y.dtype.kind not in "iubUS":  # it warns of many classes, which a batch may have
-        check_classification_targets(y)
-    found, codes = _sorted("labels", y) if classes is None else _among(y, _read_classes(classes))
+    try:
+        if classes is None or y.dtype.kind not in "iubUS":  # it warns of many classes, which a batch may have
+            check_classification_targets(y)
+        if classes is None:
+            found, codes = np.unique(y, return_inverse=True)
+        else:
+            found = _read_classes(classes)
+            unknown, codes = np.setdiff1d(y, found), np.asarray(np.searchsorted(found, y))
+    except TypeError:  # they cannot be sorted
+        raise VotronError("The labels must be all numbers or all text, and none may be missing.") from None
+    if classes is not None and len(unknown):
+        raise VotronError(
+            f"The labels must be among the classes {_listed(found)} that this model knows (the first call of "
+            f"partial_fit can name more with classes=[...]). Got {unknown.tolist()[0]!r} instead."
+        )
     codes = codes.astype(np.int64).reshape(-1)
     return found, 1 - codes if len(found) == 2 else codes
 
 
 def _read_classes(classes: Labels) -> Array:
-    """Return the classes that a user names, sorted, each once."""
-    given = classes if hasattr(classes, "dtype") else list(classes)
-    return _sorted("'classes' of partial_fit", np.asarray(given).reshape(-1))[0]
-
-
-def _check_none_missing(y: Array) -> None:
-    if y.dtype.kind not in "fO" or y.ndim != 1:
-        return
-    missing = np.isnan(y) if y.dtype.kind == "f" else np.array([is_missing(label) for label in y.tolist()], dtype=bool)
-    if missing.any():
-        raise VotronError(
-            f"The labels must not be missing. Got none for {missing.sum():,} of {len(y):,} rows, the first of them row "
-            f"{np.argmax(missing)}, counted from 0, instead: leave such rows out."
-        )
-
-
-def _sorted(what: str, values: Array) -> tuple[Array, Array]:
-    """Return the distinct values in order, and which of them each value is."""
-    try:
-        return np.unique(values, return_inverse=True)
-    except TypeError:
-        kinds = sorted({type(value).__name__ for value in values.tolist()})
-        raise VotronError(
-            f"The {what} must be of one type, so that they can be sorted: all numbers, or all text. "
-            f"Got {' and '.join(kinds)} instead."
-        ) from None
-
-
-def _among(y: Array, found: Array) -> tuple[Array, Index]:
-    unknown = np.setdiff1d(_sorted("labels", y)[0], found)
-    if len(unknown):
-        raise VotronError(
-            f"The labels must be among the classes {_listed(found)} that this model knows (the first call of "
-            f"partial_fit can name more with classes=[...]). Got {unknown.tolist()[0]!r} instead."
-        )
-    return found, np.searchsorted(found, y)
+    return np.unique(classes if hasattr(classes, "dtype") else list(classes))
 
 
 def check_two_classes(classes: Array, shape: tuple[int, int]) -> None:
@@ -296,8 +247,7 @@ def weighed(
 ) -> tuple[Index | None, Floats | None]:
     """Return the numbers of the rows with a weight above 0 (None: all), and their weights (None: all the same).
 
-    ``scaled`` divides weights by their mean, ``least`` rows must be left. The ``classes`` are those that there are, if
-    the labels may lack some.
+    ``scaled`` divides weights by their mean; ``least`` rows must be left; labels may lack some of the ``classes``.
     """
     owner, class_weight = type(model).__name__, getattr(model, "class_weight", None)
     weights = np.ones(len(y)) if sample_weight is None else _given(sample_weight, len(y), owner)
@@ -308,14 +258,7 @@ def weighed(
     kept = np.flatnonzero(weights)
     if len(kept) < least:
         raise VotronError(f"The weights of {owner} must not all be zero, since no row is left to train on.")
-    if len(kept) < len(y):
-        weights, left = weights[kept], set(y[kept].tolist())
-        lost = [label for label in dict.fromkeys(y.tolist()) if label not in left]
-        if lost and classes is None:
-            if len(left) == 1:
-                raise VotronError(f"Rows of weight above 0 must be of at least 2 classes. Got {left.pop()!r} alone.")
-            names = ", ".join(map(repr, lost[:5])) + (", ..." if len(lost) > 5 else "")
-            warn(f"No row of {names} has a weight above 0: the model will not know such a class.")
+    weights = weights[kept]
     alike = (weights == (weights[0] if scaled else 1.0)).all()
     if scaled and not alike:
         weights = np.ldexp(weights, -np.frexp(weights.max())[1])  # exact: weights of mean 1 stay as they are
@@ -328,8 +271,7 @@ def _given(sample_weight: ArrayLike, n: int, owner: str) -> Floats:
     if weights.ndim == 0:
         weights = np.full(n, float(weights))
     if weights.shape != (n,):
-        what = f"{len(weights)} numbers" if weights.ndim == 1 else f"an array of shape {weights.shape}"
-        raise _refusal("sample_weight", owner, f"have one number for each of {n} rows. Got {what} instead.")
+        raise _refusal("sample_weight", owner, f"have one number for each of {n} rows. Got shape {weights.shape}.")
     wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
     if len(wrong):
         got = f"Got {weights[wrong[0]]:g} for row {wrong[0]}."
@@ -349,7 +291,7 @@ def _of_classes(model: Estimator, classes: Classes, places: Index) -> Floats:
 
 
 def margins_of(model: Estimator) -> float | Floats:
-    """Return τ of a model that knows its classes, or where it differs by class, for the rows of each code."""
+    """Return τ, or where it differs by class, that of the rows of each code."""
     if not isinstance(model.margin, dict):
         return float(model.margin)
     found = _by_class(model, "margin", model.classes_.tolist(), missing=0.0)

@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import check_is_fitted
 
@@ -30,9 +29,6 @@ from votron.theory.trained import (
     evidence_of_weights,
 )
 
-_NOT_JOINTLY = (ONE_VOTE, ONE_RANDOM)
-"""Predictors that no model has whose classes were trained together."""
-
 
 class TheoryView:
     """What a classifier answers to `votron.theory`, which asks it for one by its method ``_for_theory``."""
@@ -48,7 +44,6 @@ class TheoryView:
 
     @property
     def kernel(self) -> Kernel:
-        """The kernel of the feature space."""
         found: Kernel = self.model.kernel_
         return found
 
@@ -59,10 +54,6 @@ class TheoryView:
 
     def margins(self, X: RowsLike, y: Labels, vector: str) -> Margins:
         """Return the margins of one of the vectors on these data."""
-        raise NotImplementedError
-
-    def evidence(self, X: RowsLike, y: Labels, comparators: Comparators) -> Evidence:
-        """Return the evidence for bounds, given the training data."""
         raise NotImplementedError
 
     def measured(self, X: RowsLike, y: Labels) -> dict[str, Measured]:
@@ -119,7 +110,6 @@ def _maximal_margins(kernel: Kernel, rows: Rows, labels: Labels, n_threads: int,
 
     model = KernelAdatronClassifier(kernel=kernel, n_jobs=n_threads, **params)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.simplefilter("ignore", UserWarning)
         model.fit(rows, labels)
     return MaximalMarginView(model).margins(rows, labels, "last")
@@ -178,7 +168,7 @@ class RecordView(TheoryView):
         )
 
     def _chosen_by_held_out(self) -> tuple[str, str]:
-        """Return what, beside the vectors of a rule, held-out rows chose, and how to have it otherwise."""
+        """Return what held-out rows chose beside the vectors of a rule, and how to have it otherwise."""
         auto, end = self.model.rule == "auto", self.model.history_.end_chosen_by
         if end == "early_stopping":
             return "moment and the rule were" if auto else "moment was", "early_stopping=False"
@@ -222,11 +212,10 @@ class WeightsView(TheoryView):
         self.trainer = model._trainer
         self.jointly = self.trainer.joint and model._n_vectors > 1
         if self.jointly:
-            self.switches = {name: how for name, how in self.switches.items() if name not in _NOT_JOINTLY}
+            self.switches = {name: how for name, how in self.switches.items() if name not in (ONE_VOTE, ONE_RANDOM)}
 
     @property
     def kernel(self) -> Kernel:
-        """The kernel of the feature space: the feature that is always one adds a constant."""
         return PolynomialKernel(1) if self.trainer.bias else LinearKernel()
 
     @property

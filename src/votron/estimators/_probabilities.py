@@ -10,8 +10,7 @@ goes on, and scores grow: how much is measured on the same rows, on those alone 
 of them, since what is learnt later of a row that is right adds little to its own score. The slope is divided by that
 growth. Rows that were held out need no such step.
 
-One positive slope does not change the order of the classes, so the most probable one is what `predict` says. `fit`
-keeps rows; the slope is computed when it is first asked for.
+`fit` keeps the rows; the slope is computed when it is first asked for.
 """
 
 from __future__ import annotations
@@ -111,15 +110,11 @@ def groups_of(sample: Sample) -> list[tuple[int, Index]]:
 
 
 def _check_probabilities(model: ProbabilisticClassifier) -> None:
-    """Refuse probabilities of a fitted model that neither knows the slope of its scores nor can compute it."""
-    if not hasattr(model, "classes_") or model._has_slope():
-        return
-    trained = "_sample" in vars(model)  # training sets it, even to None
-    why = "no row was scored before it was learnt" if trained else "it comes from a file or a model without them"
-    raise NotAvailableError(
-        f"This {type(model).__name__} has no probabilities, since {why}: fit it again, or give held-out rows to "
-        "CalibratedClassifierCV(FrozenEstimator(model), method='sigmoid')."
-    )
+    if hasattr(model, "classes_") and not model._has_slope():
+        raise NotAvailableError(
+            f"This {type(model).__name__} has no probabilities, since no row was scored before it was learnt: fit it "
+            "again, or give held-out rows to CalibratedClassifierCV(FrozenEstimator(model), method='sigmoid')."
+        )
 
 
 class ProbabilisticClassifier(VotronClassifier):
@@ -130,10 +125,7 @@ class ProbabilisticClassifier(VotronClassifier):
 
     @available_unless(_check_probabilities)
     def predict_proba(self, X: RowsLike) -> Floats:
-        """Return the probability of each class, by temperature scaling of the scores.
-
-        The temperature comes from the scores that rows of the first pass had before they were learnt, or from rows that
-        were held out.
+        """Return the probability of each class, by temperature scaling of the scores (docs/probabilities.md).
 
         Parameters
         ----------
@@ -152,18 +144,7 @@ class ProbabilisticClassifier(VotronClassifier):
 
     @available_unless(_check_probabilities)
     def predict_log_proba(self, X: RowsLike) -> Floats:
-        """Return the logarithms of the probabilities, as `predict_proba` has them; none is too small for a float.
-
-        Parameters
-        ----------
-        X : array, CSR matrix or data frame of shape (n_samples, n_features)
-            Rows to classify.
-
-        Returns
-        -------
-        array of shape (n_samples, n_classes)
-            The logarithms, in the order of ``classes_``.
-        """
+        """Return the logarithms of the probabilities, as `predict_proba` has them; none is too small for a float."""
         if is_collection(X):
             return self._lazily("predict_log_proba", X)  # type: ignore[no-any-return]
         scores = self.decision_function(X)
@@ -174,9 +155,8 @@ class ProbabilisticClassifier(VotronClassifier):
 
         if self._sample is not None and self._sample.grouped:
             warn(
-                "Classes were presented one after another, so rows that were scored before they were learnt say little "
-                "of how sure the model is: present them in random order (in fit: shuffle=True), or calibrate on "
-                "held-out rows."
+                "Classes were presented one after another, so these probabilities mean little: present rows in random "
+                "order (in fit: shuffle=True), or calibrate on held-out rows."
             )
         columns = columns_of(scores)
         with np.errstate(over="ignore"):  # a class that is behind by more than any number has probability 0

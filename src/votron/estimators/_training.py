@@ -21,8 +21,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 
 from votron._util.progress import Progress
-from votron._util.resources import available_memory, chunks, n_bytes, rows_in_bytes
-from votron._util.text import rounded_bytes
+from votron._util.resources import chunks, n_bytes, rows_in_bytes
 from votron._util.types import Array, Estimator, Floats, Index, Rows
 from votron.cluster.rows import SpreadRows
 from votron.engine import TrainingRun
@@ -38,8 +37,6 @@ from votron.rules.vectors import HeldOutRows, moments_within
 
 T = TypeVar("T")
 
-_WORTH_ASKING = 64 << 20
-"""Bytes of weights from which on free memory is looked up."""
 _LONGEST = 2**62
 """Steps that can be counted."""
 MOST_SAMPLED = 1024
@@ -83,7 +80,7 @@ def kernel_on(model: Estimator, X: Rows | SpreadRows) -> Kernel:
 
 
 def resolved_gamma(gamma: str, rows: Rows | SpreadRows) -> float:
-    """Return the number that "scale" or "auto" stands for, as in scikit-learn's SVC."""
+    """Return what "scale" or "auto" stands for, as in scikit-learn's SVC."""
     n_features = int(rows.shape[1])
     if gamma == "auto":
         return 1.0 / n_features
@@ -129,14 +126,7 @@ def learnable_rows(rows: Rows | SpreadRows, kernel: Kernel, *, at_least: int = 1
 def n_steps_of(model: Estimator, n_examples: int) -> int:
     if model.epochs is None:
         return int(model.MAX_EPOCHS) * n_examples
-    n_steps = round(float(model.epochs) * n_examples)
-    if not 1 <= n_steps <= _LONGEST:
-        raise VotronError(
-            f"The 'epochs' parameter of {type(model).__name__} must present between 1 and 2^62 examples, of "
-            f"{n_examples} in an epoch. Got {model.epochs!r} instead.",
-            parameter="epochs",
-        )
-    return n_steps
+    return min(max(1, round(float(model.epochs) * n_examples)), _LONGEST)
 
 
 def presentation(
@@ -151,12 +141,6 @@ def presentation(
             )
         n, owner, codes = len(learnable), type(model).__name__, data.codes[learnable]
         n_held = int(np.ceil(model.validation_fraction * n))
-        if n_held >= n:
-            raise VotronError(
-                f"The 'validation_fraction' parameter of {owner} must leave an example to train on, of {n} that can "
-                f"be learnt. Got {model.validation_fraction!r} instead.",
-                parameter="validation_fraction",
-            )
         kept, held = held_out_split(codes, n_held, rng, every_class_trained=True)
         if not len(held):
             raise VotronError(
@@ -269,7 +253,7 @@ def watched(
     unit: str = "examples",
     words: Callable[[int, int], str] = "epoch {}, {:,} mistakes".format,
 ) -> tuple[T, bool]:
-    """Train, and return the outcome and whether Ctrl-C ended training."""
+    """Return the outcome of training, and whether Ctrl-C ended it."""
     with Progress(n_steps, True, unit=unit) if model.verbose else nullcontext() as bar:
         watch = Watch(bar, words, model._deadline)
         with watch.minding_ctrl_c():
@@ -339,24 +323,12 @@ def class_numbers(codes: Index, n_vectors: int) -> Index:
 
 
 def come_grouped(codes: Index) -> bool:
-    """Tell whether labels come class after class."""
     runs = 1 + np.count_nonzero(codes[1:] != codes[:-1])
     few = len(codes) > 1 and runs <= 1 + codes.max()  # if not, there is no need to count classes
     return bool(few and runs == len(np.unique(codes)) < len(codes))
 
 
-def check_room(model: Estimator, needed: int) -> None:
-    """Refuse to train weights for which there is no memory."""
-    if needed > _WORTH_ASKING and needed > (free := available_memory()):
-        raise VotronError(
-            f"The weights of {model.n_features_in_:,} features and {len(model.classes_):,} classes take "
-            f"{rounded_bytes(needed)} in training, and {rounded_bytes(free)} are free: select or hash features, "
-            "or take fewer classes."
-        )
-
-
 def history_of(model: Estimator, data: TrainingData, n_learnable: int, **more: Any) -> TrainingHistory:
-    """Return what any training has in its history, and ``more``."""
     gamma = model.gamma if reads_gamma(getattr(model, "kernel", None)) else None
     return TrainingHistory(
         n_rows=data.n_given,

@@ -9,7 +9,6 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
@@ -20,7 +19,6 @@ from votron.estimators import _training as training
 from votron.estimators._data import CLASS_WEIGHT_CONSTRAINTS, KERNEL_CONSTRAINTS, TrainingData, training_data, warn
 from votron.estimators._training import Watch
 from votron.estimators.base import SupportVectorMixin, VotronClassifier
-from votron.history import TrainingHistory
 from votron.kernels import Kernel
 from votron.kernels.base import is_precomputed
 from votron.rules.forms import Expansion, Form
@@ -35,8 +33,8 @@ __all__ = ["KernelAdatronClassifier"]
 class KernelAdatronClassifier(SupportVectorMixin, VotronClassifier):
     """Kernel adatron: the vector of maximal margin, by steps like the perceptron's.
 
-    It finds, through the origin of the kernel's feature space, the vector with the largest margin on these data, to a
-    tolerance that it proves: ``margin_`` is what it attains, and no vector attains more than ``best_margin_``.
+    It finds the vector with the largest margin on these data, to a tolerance that it proves: ``margin_`` is what it
+    attains, and no vector attains more than ``best_margin_``.
 
     Parameters
     ----------
@@ -70,11 +68,10 @@ class KernelAdatronClassifier(SupportVectorMixin, VotronClassifier):
 
     Notes
     -----
-    With weights C is multiplied by the weight of the row and by that of its class, as in scikit-learn's SVC. Without C
-    weights above 0 change nothing: whatever a row weighs, it must be on its side.
+    Weights of rows and classes multiply C, as in scikit-learn's SVC; without C weights above 0 change nothing.
 
-    Scores are w·x, 1 or more beyond the margin. There is no bias but that of a kernel with ``coef0`` > 0. Without C,
-    data that are not separable (no normalised margin above 1e-4) end in a ConvergenceWarning.
+    There is no bias but that of a kernel with ``coef0`` > 0. Without C, data that are not separable (no normalised
+    margin above 1e-4) end in a ConvergenceWarning.
 
     References
     ----------
@@ -122,19 +119,14 @@ class KernelAdatronClassifier(SupportVectorMixin, VotronClassifier):
             self.kernel_ = training.kernel_on(self, data.rows)
             n_learnable = len(training.learnable_rows(data.rows, self.kernel_))
             found, interrupted = self._solve(data)
-            self._keep(data.rows, found)
+            self._keep(data, found)
             converged = all(one.converged for one in found)
-            self._set_history(
-                training.history_of(self, data, n_learnable, interrupted=interrupted, converged=converged)
-            )
-            if data.kept is not None:
-                self.support_ = data.kept[self.support_]
+            self.history_ = training.history_of(self, data, n_learnable, interrupted=interrupted, converged=converged)
             self._name_rows_as(X, y)
         self._tell_of_end(interrupted)
         return self
 
     def _solve(self, data: TrainingData) -> tuple[list[MaximalMargin], bool]:
-        """Find the vector of each class, one after another; tell whether Ctrl-C ended that."""
         most = int(self.max_sweeps)
 
         def train(watch: Watch) -> list[MaximalMargin]:
@@ -159,42 +151,35 @@ class KernelAdatronClassifier(SupportVectorMixin, VotronClassifier):
         words = "{:,} examples at work, {:,} support vectors".format
         return training.watched(self, train, most * self._n_vectors, unit="", words=words)
 
-    def _keep(self, rows: Rows, found: list[MaximalMargin]) -> None:
-        self.support_ = np.unique(np.concatenate([one.support for one in found]))
-        self._dual_coef: Rows = np.zeros((len(found), len(self.support_)))
+    def _keep(self, data: TrainingData, found: list[MaximalMargin]) -> None:
+        support = np.unique(np.concatenate([one.support for one in found]))
+        dual_coef = np.zeros((len(found), len(support)))
         for c, one in enumerate(found):
-            self._dual_coef[c, np.searchsorted(self.support_, one.support)] = one.signed
-        self._support_rows = self.kernel_.products_for(rows).keep(rows, self.support_)
-        precomputed = is_precomputed(self.kernel_)
-        self.support_vectors_ = self._support_rows[:, :0] if precomputed else self._support_rows
+            dual_coef[c, np.searchsorted(support, one.support)] = one.signed
+        rows = self.kernel_.products_for(data.rows).keep(data.rows, support)
+        self._set(Expansion(self.kernel_, rows, support if data.kept is None else data.kept[support], dual_coef))
         self.n_support_ = np.array([len(one.support) for one in found])
         self.norm_ = np.sqrt([one.norm2 for one in found])
         self.margin_ = np.array([one.margin for one in found])
         self.best_margin_ = np.array([one.best for one in found])
         self.separable_ = np.array([one.separable for one in found], dtype=object)
 
-    def _set_history(self, history: TrainingHistory) -> None:
-        self.history_, self.converged_ = history, bool(history.converged)
+    def _set(self, form: Expansion) -> None:
+        self._expansion, self.kernel_, self.support_ = form, form.kernel, form.support
+        self.support_vectors_ = form.support_rows[:, :0] if is_precomputed(form.kernel) else form.support_rows
 
     @property
     def dual_coef_(self) -> Floats:
-        """Coefficients of the support vectors; a file may have them as a sparse matrix, which becomes dense here."""
-        if sp.issparse(self._dual_coef):
-            self._dual_coef = self._dual_coef.toarray()
-        found: Floats = self._dual_coef
-        return found
+        """Coefficients of the support vectors."""
+        return self._expansion.dual_coef
 
     def _tell_of_end(self, interrupted: bool) -> None:
-        """Hand Ctrl-C on, or warn that the margin is not as near to the best as was asked for."""
         if interrupted:
             raise KeyboardInterrupt("Training stopped; the model has what it found until then.")
         if self.converged_:
             return
-        names = self.classes_[1:] if len(self.classes_) == 2 else self.classes_
-        hard = [
-            repr(name) for name, separable in zip(names.tolist(), self.separable_, strict=True) if separable is False
-        ]
-        what = f"the data are not separable for {', '.join(hard[:5])}" if hard else "it was not near enough to the best"
+        hard = False in self.separable_.tolist()
+        what = "the data are not separable" if hard else "it was not near enough to the best"
         remedy = "a smaller C, another kernel" if self.C is not None else "C for the soft form, another kernel"
         warn(
             f"The adatron stopped before the maximal margin: {what}. Give {remedy}, or a larger tol or max_sweeps.",
@@ -202,13 +187,10 @@ class KernelAdatronClassifier(SupportVectorMixin, VotronClassifier):
         )
 
     def _scores(self, rows: Rows) -> Floats:
-        return self._expansion().scores(rows, self._n_threads)
-
-    def _expansion(self) -> Expansion:
-        return Expansion(self.kernel_, self._support_rows, self.support_, self.dual_coef_)
+        return self._expansion.scores(rows, self._n_threads)
 
     def _form(self) -> tuple[Form, tuple[str, ...]]:
-        return self._expansion(), ("the margins that were found, and the certificate (votron.certify)",)
+        return self._expansion, ("the margins that were found, and the certificate (votron.certify)",)
 
     def _for_theory(self) -> MaximalMarginView:
         from votron.estimators._evidence import MaximalMarginView  # most models are never certified

@@ -32,6 +32,7 @@ from votron.estimators._probabilities import ProbabilisticClassifier, slope_of
 from votron.estimators._training import Sample, class_numbers, come_grouped, second_half
 from votron.kernels import LinearKernel
 from votron.rules.forms import Form, Linear, linear_scores
+from votron.rules.vectors import n_right
 
 if TYPE_CHECKING:
     from votron.estimators._evidence import WeightsView
@@ -59,29 +60,27 @@ class AveragedPerceptronClassifier(ProbabilisticClassifier):
     fit_intercept : bool, default=True
         Give every example one more feature that is always one. Its weight is the intercept.
     early_stopping : bool, default=False
-        In `fit`, set ``validation_fraction`` of the data aside, stop after three passes in a row without improvement on
-        it, and keep the vectors of the best pass.
+        In `fit`, set ``validation_fraction`` of the data aside, stop after three passes without improvement on it, and
+        keep the vectors of the best.
     margin : float or dict, default=0.5
         τ: update also where a row is right by no more than τ ‖x‖², the feature that is always one included. Large on
         noisy data, small on clean ones. A dict has τ by label, 0 for those not named (uneven margins; Li et al., 2002).
     multiclass : {"joint", "ovr"}, default="joint"
-        Train three classes or more all together, or each against the rest. "ovr" updates a class where
-        y · score ≤ τ ‖x‖². "joint": where the score of a row's class exceeds the best of the others by no more than
-        τ ‖x‖², that class gains the row and that other loses it; it needs one thread.
+        Train three classes or more together, or each against the rest. "joint": where the score of a row's class
+        exceeds the best of the others by no more than τ ‖x‖², it gains the row and that other loses it, in one thread.
     shuffle, validation_fraction, random_state, verbose, n_jobs, class_weight
         As in `VotedPerceptronClassifier`.
 
     Attributes
     ----------
-    coef_ : array or CSR matrix of shape (1, n_features) for two classes, else (n_classes, n_features)
+    coef_ : array or CSR matrix of shape (n_vectors, n_features)
         Weights of the features, read-only. Two classes have one vector, for the second of them.
-    intercept_ : array of shape (1,) or (n_classes,)
+    intercept_ : array of shape (n_vectors,)
         Weights of the feature that is always one, read-only.
-    n_mistakes_ : int array of shape (1,) or (n_classes,)
+    n_mistakes_ : int array of shape (n_vectors,)
         Updates of each vector in training; with ``multiclass="joint"`` an update counts for both classes.
     validation_scores_ : list of float
-        With early stopping: the accuracy on the held-out part after each pass. Weights and ``n_mistakes_`` are as of
-        the first pass with the highest.
+        With early stopping: the accuracy on the held-out part after each pass.
     classes_, n_epochs_, converged_, history_, n_features_in_, feature_names_in_
         As in `VotedPerceptronClassifier`.
 
@@ -92,13 +91,8 @@ class AveragedPerceptronClassifier(ProbabilisticClassifier):
 
     Notes
     -----
-    With weights, by ``sample_weight`` or ``class_weight``, a mistake adds weight times the example; a vector still
-    counts once in the average for each example that it survives. `fit` divides weights by their mean; `partial_fit`
-    takes them as they are. A weight of 2 is not the row twice, which would be presented twice.
-
-    Scores are ``X @ coef_.T + intercept_``. A mistake is y · score ≤ 0, and a score of 0 predicts the second class.
-    Dense and sparse data give the same weights to the last bit. Ctrl-C raises KeyboardInterrupt, but leaves a fitted
-    model of what was learnt until then; a second one leaves the model as it was before.
+    Weights of rows and classes, and Ctrl-C, are as in `VotedPerceptronClassifier`. A score of 0 predicts the second of
+    two classes. Dense and sparse data give the same weights to the last bit.
 
     References
     ----------
@@ -166,7 +160,7 @@ class AveragedPerceptronClassifier(ProbabilisticClassifier):
                 if self.epochs is not None and not run.interrupted:
                     trainer.time = n_steps  # after convergence the vectors only grow older
             self._keep(trainer)
-            self._set_history(training.history_of_fit(self, data, order, held_out, run))
+            self.history_ = training.history_of_fit(self, data, order, held_out, run)
             self._sample, self._slopes = scored.sample(grouped=not self.shuffle), {}
             if len(held_out):
                 self._take_held_out(data.rows[held_out], data.codes[held_out], trainer.time)
@@ -179,8 +173,7 @@ class AveragedPerceptronClassifier(ProbabilisticClassifier):
     ) -> Self:
         """Go on learning: one pass over new data, in their order.
 
-        One call after another gives exactly the weights of one unshuffled pass over all of the data. After `fit` it
-        goes on from where that ended.
+        One call after another gives exactly the weights of one unshuffled pass over all of the data.
 
         Parameters
         ----------
@@ -206,14 +199,11 @@ class AveragedPerceptronClassifier(ProbabilisticClassifier):
                 sample = scored.sample(grouped=True)
             self._add_to_sample(sample)
             self._keep(trainer)
-            self._set_history(training.history_with_batch(self, data, order, interrupted=run.interrupted))
+            self.history_ = training.history_with_batch(self, data, order, interrupted=run.interrupted)
         training.hand_on_ctrl_c(run, run.steps)
         return self
 
     def _new_trainer(self) -> PrimalTrainer:
-        """Return weights of 0, if there is room for them."""
-        trainers = 3 if self.early_stopping else 1  # the one that learns, the best so far, and a better one
-        training.check_room(self, trainers * PrimalTrainer.n_bytes(self.n_features_in_, self._n_vectors))
         return PrimalTrainer(
             self.n_features_in_,
             self._n_vectors,
@@ -223,7 +213,6 @@ class AveragedPerceptronClassifier(ProbabilisticClassifier):
         )
 
     def _learnable(self, rows: Rows | SpreadRows, at_least: int) -> Index:
-        """Return the numbers of the rows that can be learnt; warn of the others."""
         if self.fit_intercept:
             return np.arange(rows.shape[0])
         return training.learnable_rows(rows, LinearKernel(), at_least=at_least)
@@ -255,9 +244,7 @@ class AveragedPerceptronClassifier(ProbabilisticClassifier):
         held_out: Index,
         scored: ScoredRows,
     ) -> tuple[TrainingRun, PrimalTrainer]:
-        """Run the engine; return what happened, and where the held-out part was predicted best."""
-        from votron.rules.vectors import n_right
-
+        """Return the run, and the trainer where the held-out part was predicted best."""
         unseen, answers, weights = data.rows[held_out], data.codes[held_out], data.weights
         count = None if weights is None else weights[held_out]
         in_all = len(answers) if count is None else float(count.sum())
@@ -302,9 +289,7 @@ class AveragedPerceptronClassifier(ProbabilisticClassifier):
         return self._linear()[1]
 
     def _linear(self, trainer: PrimalTrainer | None = None) -> tuple[Rows, Floats]:
-        if trainer is None:
-            check_is_fitted(self)
-            trainer = self._trainer
+        trainer = trainer or self._trainer
         return trainer.average() if self.average else trainer.last()
 
     def _scores(self, rows: Rows) -> Floats:

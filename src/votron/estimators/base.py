@@ -60,7 +60,6 @@ class VotronClassifier(ClassifierMixin, BaseEstimator):
 
     def _validate_params(self) -> None:
         """Refuse parameters that are out of range, and ask whether a name that is nearly right was meant."""
-        owner = type(self).__name__
         try:
             super()._validate_params()
         except InvalidParameterError as error:
@@ -71,9 +70,7 @@ class VotronClassifier(ClassifierMixin, BaseEstimator):
                     raise VotronError(f"{error}{meant}", parameter=name) from None
             raise
         if getattr(self, "memory_limit", "auto") != "auto":
-            parse_memory_limit(self.memory_limit, owner)
-        if hasattr(self, "n_jobs"):
-            effective_threads(self.n_jobs, owner)
+            parse_memory_limit(self.memory_limit, type(self).__name__)
 
     @property
     def _n_threads(self) -> int:
@@ -97,7 +94,7 @@ class VotronClassifier(ClassifierMixin, BaseEstimator):
         self
             The fitted model.
         """
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} only predicts.")
 
     def decision_function(self, X: RowsLike) -> Scores:
         """Return the scores of rows.
@@ -110,8 +107,8 @@ class VotronClassifier(ClassifierMixin, BaseEstimator):
         Returns
         -------
         array of shape (n_samples,) for two classes, else (n_samples, n_classes)
-            Positive for the second class; the largest for the predicted one. Of two classes, a score of 0 predicts the
-            second: it is returned as 2.2e-308, so that the sign always tells the label.
+            Positive for the second class; the largest for the predicted one. A score of 0 that predicts the second of
+            two classes is returned as 2.2e-308, so that the sign always tells the label.
         """
         check_is_fitted(self)
         if is_collection(X):
@@ -174,9 +171,15 @@ class VotronClassifier(ClassifierMixin, BaseEstimator):
         """Return for each row and vector +1 if the vector shall score it positively, else -1."""
         return np.where(codes[:, None] == np.arange(self._n_vectors), 1, -1)
 
-    def _set_history(self, history: TrainingHistory) -> None:
-        self.history_ = history
-        self.n_epochs_, self.converged_ = history.n_epochs, bool(history.converged)
+    @property
+    def n_epochs_(self) -> float:
+        """Passes that were run; calls of ``partial_fit`` count as one each."""
+        return self.history_.n_epochs
+
+    @property
+    def converged_(self) -> bool:
+        """Whether training ended with a whole pass without a mistake."""
+        return bool(self.history_.converged)
 
     def explain(
         self,
@@ -260,7 +263,7 @@ class VotronClassifier(ClassifierMixin, BaseEstimator):
         return compacted(self._predicting_model())
 
     def _form(self) -> tuple[Form, tuple[str, ...]]:
-        """Return what the model predicts with, and what is given up by keeping no more."""
+        """Return what the model predicts with, and what cannot be done with no more."""
         raise NotImplementedError
 
 
@@ -271,8 +274,6 @@ class SupportVectorMixin:
     kernel_: Kernel
     support_: Index
     row_names_: dict[int, str]
-    _poor_if_linear = True
-    """Whether scikit-learn's checks must not measure accuracy with a linear kernel."""
 
     def name_rows(self, names: Labels) -> Self:
         """Name the training rows that the model keeps, for explanations and files.
@@ -282,8 +283,7 @@ class SupportVectorMixin:
         Parameters
         ----------
         names : sequence, Index of pandas or None
-            A name for each row given to `fit`. The names of ``support_`` are kept, as text, in ``row_names_``. None:
-            names are forgotten.
+            A name for each row given to `fit`; those of ``support_`` are kept in ``row_names_``. None: no names.
         """
         from votron._util.frames import is_index, names_by_labels
 
@@ -323,20 +323,15 @@ class SupportVectorMixin:
         return self._weights("intercept_")[1]
 
     def _weights(self, name: str) -> tuple[Rows, Floats]:
-        """Return weights and intercepts, or say why there are none."""
         from votron.rules.forms import Expansion, Linear
 
-        kind = type(self).__name__
-        if "support_" not in self.__dict__:
-            raise NotAvailableError(f"This {kind} has no {name!r} before it is fitted.")
-        form = self._form()[0]  # type: ignore[attr-defined]
-        if form.kernel is None or form.kernel.affine() is None:
-            raise NotAvailableError(f"This {kind} has no {name!r}: its kernel, {form.kernel!r}, is not linear.")
+        check_is_fitted(self)
+        form = self._form()[0] if self.kernel_.affine() is not None else None  # type: ignore[attr-defined]
         linear = form.reduced() if isinstance(form, Expansion) else None
         if not isinstance(linear, Linear):
             raise NotAvailableError(
-                f"This {kind} has no {name!r}: it predicts by {form.rule!r}, with many vectors a class, and no weights "
-                "of its own; with_rule('average') and with_rule('last') have some."
+                f"This {type(self).__name__} has no {name!r}, which needs a linear kernel and a rule of one vector a "
+                "class, such as with_rule('average')."
             )
         return linear.weights()
 
@@ -345,12 +340,10 @@ class SupportVectorMixin:
         precomputed = is_precomputed(self.kernel)
         tags.input_tags.sparse = not precomputed
         tags.input_tags.pairwise = precomputed
-        # A precomputed matrix may have negative values, but not on its diagonal. Without this tag an estimator has to
-        # accept any; scikit-learn's nearest neighbours set it in the same way.
+        # A precomputed matrix may have negative values, but not on its diagonal; without this tag any must do.
         tags.input_tags.positive_only = precomputed
-        # Planes through the origin do not separate the blobs on which scikit-learn measures accuracy, and the kernel
-        # that the checks precompute is linear as well.
+        # Planes through the origin do not separate the blobs of scikit-learn's checks, whose own kernel is linear too.
         cls = kernel_class(self.kernel)
         linear = cls is not None and not precomputed and cls().affine() == (1.0, 0.0)
-        tags.classifier_tags.poor_score = precomputed or (linear and self._poor_if_linear)
+        tags.classifier_tags.poor_score = precomputed or linear
         return tags

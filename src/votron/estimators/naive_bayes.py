@@ -21,12 +21,11 @@ from sklearn.naive_bayes import BernoulliNB
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from votron._util.types import Array, Floats, Label, Labels, Rows, RowsLike
+from votron._util.types import Array, Floats, Labels, Rows, RowsLike
 from votron.errors import VotronError
 from votron.estimators._data import TrainingData, training_data, validated
 from votron.estimators._training import history_of, history_with_batch, unchanged_on_error
 from votron.estimators.base import VotronClassifier
-from votron.history import TrainingHistory
 from votron.rules.forms import Form, Linear, binarized
 
 __all__ = ["NaiveBayesLinearClassifier"]
@@ -39,23 +38,16 @@ class NaiveBayesLinearClassifier(VotronClassifier, BernoulliNB):
 
     Parameters
     ----------
-    alpha : float, default=1.0
-        Additive (Laplace) smoothing.
-    force_alpha : bool, default=True
-        Whether an alpha below 1e-10 is used as it is; if not, 1e-10 is used instead.
+    alpha, force_alpha, fit_prior, class_prior
+        As in BernoulliNB.
     binarize : float or None, default=0.0
-        A feature is present where its value is above this number. None takes data that are 0 and 1 already, and
-        refuses others.
-    fit_prior : bool, default=True
-        Whether to learn the probabilities of the classes. If not, all are equally probable.
-    class_prior : array of shape (n_classes,), default=None
-        Probabilities of the classes, in the order of their labels, instead of learnt ones.
+        A feature is present where its value is above this number. None takes data of 0 and 1 only.
 
     Attributes
     ----------
-    coef_ : array of shape (1, n_features) for two classes, else (n_classes, n_features)
-        The weights w. Of two classes the second is the positive one.
-    intercept_ : array of shape (1,) for two classes, else (n_classes,)
+    coef_ : array of shape (n_vectors, n_features)
+        The weights w. Two classes have one vector, for the second of them.
+    intercept_ : array of shape (n_vectors,)
         The weight w_0, of a feature that is always 1.
     presence_log_ratio_, absence_log_ratio_ : arrays of the shape of coef_
         The log-ratios p and q of the presence and the absence of a feature; for more than two classes
@@ -86,8 +78,7 @@ class NaiveBayesLinearClassifier(VotronClassifier, BernoulliNB):
     Notes
     -----
     Scores are the log-odds of the second of two classes; of more classes log P(x, y), where the difference of two
-    columns is the log-odds of their classes. Of two classes a score of 0 predicts the first, as in BernoulliNB. A class
-    that `partial_fit` has been told of and not yet shown has the log-odds -inf, unless the priors are given.
+    columns is the log-odds of their classes. Of two classes a score of 0 predicts the first, as in BernoulliNB.
     """
 
     class_count_: Floats
@@ -152,9 +143,6 @@ class NaiveBayesLinearClassifier(VotronClassifier, BernoulliNB):
             self.history_ = history_with_batch(self, data, np.arange(len(labels)), converged=None)
         return self
 
-    def _set_history(self, history: TrainingHistory) -> None:
-        self.history_ = history  # counting has no passes, and does not converge
-
     def _labels_in(self, data: TrainingData) -> Array:
         return self.classes_[1 - data.codes if self._n_vectors == 1 else data.codes]
 
@@ -163,7 +151,6 @@ class NaiveBayesLinearClassifier(VotronClassifier, BernoulliNB):
         return X, y
 
     def _check_finite(self) -> None:
-        """Refuse probabilities whose logarithms, the weights, are not finite."""
         present, absent = self._log_probabilities()
         bad = np.argwhere(~np.isfinite(present) | ~np.isfinite(absent))
         if len(bad):
@@ -212,25 +199,6 @@ class NaiveBayesLinearClassifier(VotronClassifier, BernoulliNB):
         _, absent = self._log_probabilities()
         return self._against_the_first(self.class_log_prior_ + absent.sum(axis=1))
 
-    def weights(self, positive: Label, negative: Label) -> tuple[Floats, float]:
-        """Return the weights w and w_0 whose w·x + w_0 is the log-odds of one class against another.
-
-        Parameters
-        ----------
-        positive, negative : label
-            The class for which the log-odds are positive, and the other class.
-        """
-        present, absent = self._log_probabilities()
-        known, prior = self.classes_.tolist(), self.class_log_prior_
-        a, b = (known.index(label) if label in known else -1 for label in (positive, negative))
-        if a == b or min(a, b) < 0 or np.isneginf(prior[[a, b]]).all():
-            raise VotronError(
-                f"The 'positive' and 'negative' class must be two of {known}, and at least one of them must have an "
-                f"example. Got {positive!r} and {negative!r} instead."
-            )
-        p, q = present[a] - present[b], absent[a] - absent[b]
-        return p - q, float(q.sum() + (prior[a] - prior[b]))
-
     predict = BernoulliNB.predict
 
     def _scores(self, rows: Rows) -> Floats:
@@ -244,19 +212,6 @@ class NaiveBayesLinearClassifier(VotronClassifier, BernoulliNB):
             )
         dropped = ("learning on (partial_fit)", "probabilities (predict_proba), counts and log-ratios")
         return Linear(self.coef_, self.intercept_, True, self.binarize), dropped
-
-    def log_odds(self, X: RowsLike, positive: Label, negative: Label) -> Floats:
-        """Return log P(positive | x) / P(negative | x), the log-odds of one class against another, for each row.
-
-        Parameters
-        ----------
-        X : array, CSR matrix or data frame of shape (n_samples, n_features)
-            Rows to score.
-        positive, negative : label
-            The classes.
-        """
-        w, w_0 = self.weights(positive, negative)
-        return np.asarray(self._check_X(X) @ w + w_0)
 
     def _check_X(self, X: RowsLike) -> Rows:
         """Return data to predict as 0/1 data; BernoulliNB asks here as well, whatever it predicts."""

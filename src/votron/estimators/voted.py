@@ -35,11 +35,7 @@ from votron.estimators._data import (
     training_data,
     validated,
 )
-from votron.estimators._probabilities import (
-    ProbabilisticClassifier,
-    progressive_scores,
-    slope_of,
-)
+from votron.estimators._probabilities import ProbabilisticClassifier, progressive_scores, slope_of
 from votron.estimators._training import EarlyStop, Sample, Watch, class_numbers, come_grouped, second_half
 from votron.estimators.base import SupportVectorMixin
 from votron.kernels.base import Kernel, is_precomputed
@@ -62,6 +58,7 @@ if TYPE_CHECKING:
 
 __all__ = ["VotedPerceptronClassifier"]
 
+Trainer = DualTrainer | LinearTrainer
 _UNIT = ", vectors of length 1"
 _REMEDY = "the data may not be separable with this kernel; give a number of epochs, or raise the degree"
 
@@ -86,15 +83,14 @@ def _check_learns_in_batches(model: Estimator) -> None:
 class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
     """Voted perceptron with kernels (Freund & Schapire, 1999).
 
-    Training presents the examples in turn; each mistake adds the example to its class's vector. One training run yields
-    a whole sequence of vectors, and ``rule`` says how they predict; the rule can be changed afterwards, without
-    training again. Several classes are handled one against the rest, sharing all kernel values.
+    Training presents the examples in turn; each mistake adds the example to its class's vector. One run yields a
+    sequence of vectors, and ``rule`` says how they predict; it can be changed without training again. Several classes
+    are handled one against the rest, sharing all kernel values.
 
     Parameters
     ----------
     kernel : {"rbf", "poly", "linear", "conjunction", "precomputed"}, Kernel or callable, default="rbf"
-        The kernel. A callable gets two matrices of rows and returns the matrix of kernel values; several threads may
-        call it at once, unless ``n_jobs=1``.
+        The kernel. A callable gets two matrices of rows and returns the matrix of kernel values; threads share it.
     degree : int, default=3
         Degree of the polynomial kernel (gamma x·z + coef0)^degree.
     gamma : float or {"scale", "auto"}, default="scale"
@@ -123,18 +119,17 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
         For the shuffle, the held-out part and the random rule.
     memory_limit : int or str, default="auto"
         Memory that training may use beside the data, in bytes or as "2GB". "auto" is a quarter of what is free, and at
-        most the larger of 16 times the size of the data and 1 GiB. The result does not depend on it.
+        most the larger of 16 times the data and 1 GiB.
     n_jobs : int or None, default=None
-        Threads. None: as many as this process may use. The result does not depend on it.
+        Threads. None: as many as this process may use.
     verbose : int, default=0
         1 shows progress on standard error.
     class_weight : dict or "balanced", default=None
         Weights of classes by label, 1 for those not named; "balanced" weighs each by n_samples / (n_classes · its
         rows). They multiply the weights of rows, and all are then divided by their mean.
     early_stopping : bool, default=False
-        In `fit`, set ``validation_fraction`` of the data aside, end training after three passes in a row without a
-        better prediction of it, and keep the record up to the best moment, four to a pass. With ``rule="auto"`` moment
-        and rule are chosen together.
+        In `fit`, set ``validation_fraction`` of the data aside, end training after three passes without a better
+        prediction of it, and keep the record up to the best moment, four to a pass.
 
     Attributes
     ----------
@@ -143,7 +138,7 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
     support_ : int array of shape (n_support,)
         Rows (in `partial_fit`: presentation numbers) of the examples with a mistake, in order of their first.
     support_vectors_ : array or CSR matrix of shape (n_support, n_features)
-        Those examples. Without columns for precomputed kernels.
+        Those examples; no columns for precomputed kernels.
     dual_coef_ : array of shape (n_vectors, n_support)
         The final vectors, as coefficients of the support vectors. Two classes have one vector, for the second of them.
     n_support_, n_mistakes_ : int arrays of shape (n_vectors,)
@@ -157,8 +152,7 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
     rule_ : str
         The rule that predicts: ``rule``, or what "auto" has chosen.
     validation_moments_, validation_scores_ : lists of float
-        With early stopping: the moments, in epochs, at which the part set aside was predicted, and the accuracy at
-        each by ``rule_``. ``record_`` ends at the first moment of the highest.
+        With early stopping: moments, in epochs, and the accuracy at each on the part set aside.
     kernel_ : Kernel
         The kernel, with its numbers.
     cluster_account_ : ClusterAccount
@@ -170,9 +164,8 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
 
     Notes
     -----
-    With weights, by ``sample_weight`` or ``class_weight``, a mistake adds weight times the example; a vector still has
-    a vote for each example that it survives. `fit` divides weights by their mean; `partial_fit` takes them as they are.
-    A weight of 2 is not the row twice, which would be presented twice.
+    With weights a mistake adds weight times the example; a vector still has a vote for each example that it survives.
+    `fit` divides weights by their mean; `partial_fit` takes them as they are.
 
     A mistake is y · score ≤ 0 and a score of 0 predicts the second class; `votron.record` states all conventions.
     Ctrl-C during `fit` raises KeyboardInterrupt, but leaves a fitted model of what was learnt until then; a second one
@@ -249,7 +242,7 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
             self._keep(Vectors(data.as_given(record), self.kernel_, rows, seed))
             presented = min(run.steps, record.n_steps)
             history = training.history_of_fit(self, data, order, held_out, run)
-            self._set_history(replace(history, rows_repeated=presented > len(order), chosen_rule=rule))
+            self.history_ = replace(history, rows_repeated=presented > len(order), chosen_rule=rule)
             at = second_half(order, presented, data.rows)
             self._sample, self._slopes = self._sample_of(data, order, at, 0, grouped=not self.shuffle), {}
             if len(held_out):
@@ -267,9 +260,8 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
     ) -> Self:
         """Go on learning: one pass over new data, in their order, from where the record ends.
 
-        One call after another gives exactly the record of one unshuffled pass over all of the data (up to rounding, if
-        the arithmetic that suits float32 data differs from batch to batch). A call costs time in the number of support
-        vectors, so give rows in batches where you can.
+        One call after another gives exactly the record of one unshuffled pass over all of the data. A call costs time
+        in the number of support vectors, so give rows in batches where you can.
 
         Parameters
         ----------
@@ -296,12 +288,11 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
             at = second_half(order, run.steps, data.rows, later=steps > 0)
             self._add_to_sample(self._sample_of(data, order, at, steps, grouped=True))
             history = training.history_with_batch(self, data, order, interrupted=run.interrupted)
-            self._set_history(replace(history, n_numbered=numbered + len(order)))
+            self.history_ = replace(history, n_numbered=numbered + len(order))
         training.hand_on_ctrl_c(run, self.record_.n_steps)
         return self
 
     def _suited_kernel(self, rows: Rows | SpreadRows, *, first: bool = True) -> Kernel:
-        """Return the kernel of these rows, with the arithmetic that suits them; a further batch may not change it."""
         kernel = training.kernel_on(self, rows)
         if not first and kernel != self.kernel_:  # its vectors are in another feature space
             raise VotronError(
@@ -312,7 +303,7 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
         some = examples_of(rows)
         return kernel.suited_to(some) if first else self.kernel_.still_suited_to(some)
 
-    def _new_trainer(self, rows: Rows | SpreadRows, n_steps: int, *, weighted: bool) -> DualTrainer | LinearTrainer:
+    def _new_trainer(self, rows: Rows | SpreadRows, n_steps: int, *, weighted: bool) -> Trainer:
         """Return the engine that is fastest on these data; the record is the same. The linear one knows no weights."""
         # early stopping asks for the record on the way, which the linear engine has at the end only
         exact = not (self.early_stopping or self._largest_margin or weighted or isinstance(rows, SpreadRows))
@@ -326,7 +317,6 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
         return float(np.max(margins_of(self)))
 
     def _resumed(self, rows: Rows | SpreadRows) -> DualTrainer:
-        """Return a trainer that stands where the record ends, if there is one."""
         if hasattr(self, "record_"):
             return DualTrainer.resume(self.kernel_, margins_of(self), self.record_, self.support_vectors_)
         trainer = DualTrainer(self.kernel_, self._n_vectors, margins_of(self))
@@ -335,14 +325,13 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
 
     def _train(
         self,
-        trainer: DualTrainer | LinearTrainer,
+        trainer: Trainer,
         data: TrainingData,
         order: Index,
         n_steps: int,
         ids: Index | None = None,
         stop: EarlyStop | None = None,
     ) -> TrainingRun:
-        """Run the engine, with the threads and the memory that it may use."""
         if not n_steps:
             return TrainingRun(0, False, False)
         rows = data.rows
@@ -367,15 +356,9 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
         return done
 
     def _train_until_best(
-        self,
-        trainer: DualTrainer | LinearTrainer,
-        data: TrainingData,
-        order: Index,
-        held_out: Index,
-        n_steps: int,
-        seed: int,
+        self, trainer: Trainer, data: TrainingData, order: Index, held_out: Index, n_steps: int, seed: int
     ) -> tuple[TrainingRun, MistakeRecord, str | None]:
-        """Run the engine; return what happened, the record until held-out rows were predicted best, and the rule."""
+        """Return the run, the record until held-out rows were predicted best, and the rule."""
         n, looks_for_itself = len(order), self.rule != "auto" and RULES[self.rule].needs_held_out
         unseen = HeldOutRows(
             self.kernel_,
@@ -411,7 +394,6 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
         return [(name, bool(self.normalize_vectors)) for name in (self.AUTO_RULES if rule == "auto" else (rule,))]
 
     def _choose(self, rows: Rows, codes: Index, weights: Floats | None = None) -> None:
-        """Choose by held-out rows the rule that "auto" stands for, or the vectors of "holdout"."""
         if self.rule == "auto":
             chosen = self._best_by(rows, codes, [self.record_.n_steps], "auto", weights)[1]
             self.history_ = replace(self.history_, chosen_rule=chosen)
@@ -422,7 +404,6 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
     def _best_by(
         self, rows: Rows, codes: Index, times: list[int], rule: str, weights: Floats | None = None
     ) -> tuple[int, str]:
-        """Return of some moments and rules the best by held-out rows, from one scan over the record."""
         choices, right = self._choices(rule), []
         for stage in self._vectors.staged(rows, times, choices, n_threads=self._n_threads):
             right.append([n_right(stage.scores[choice], codes, weights) for choice in choices])
@@ -473,7 +454,6 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
 
     @property
     def _choice(self) -> Choice:
-        """The rule, and whether vectors are normalised."""
         return self.rule_, bool(self.normalize_vectors)
 
     def _scores(self, rows: Rows) -> Floats:
@@ -483,8 +463,7 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
     def agreement(self, X: RowsLike) -> Floats:
         """Return which share of the votes the predicted label has, from 0 to 1: how much the vectors agree on it.
 
-        Whatever the rule, the votes are counted: of two classes, those for the predicted one; of more, those of the
-        predicted class's own vectors, each of which says yes or no.
+        Votes are counted whatever the rule; of more than two classes, those of the predicted class's own vectors.
 
         Parameters
         ----------
@@ -518,12 +497,7 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
         return suspects_of(self.record_, self.classes_, top, getattr(self, "row_names_", {}), first)
 
     def with_rule(
-        self,
-        rule: str,
-        normalize_vectors: bool = False,
-        *,
-        X_val: RowsLike | None = None,
-        y_val: Labels | None = None,
+        self, rule: str, normalize_vectors: bool = False, *, X_val: RowsLike | None = None, y_val: Labels | None = None
     ) -> Self:
         """Return a shallow copy of the fitted model that predicts by another rule from the same record.
 
@@ -542,18 +516,13 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
         >>> from votron import VotedPerceptronClassifier
         >>> X, y = load_iris(return_X_y=True)
         >>> model = VotedPerceptronClassifier(random_state=0).fit(X[::2], y[::2])
-        >>> best = model.with_rule("holdout", X_val=X[1::2], y_val=y[1::2])
-        >>> bool(best.score(X[1::2], y[1::2]) >= model.with_rule("last").score(X[1::2], y[1::2]))
-        True
+        >>> model.with_rule("holdout", X_val=X[1::2], y_val=y[1::2]).rule_
+        'holdout'
         """
         check_is_fitted(self)
         other = copy.copy(self)
         other.rule, other.normalize_vectors = rule, normalize_vectors
         other._validate_params()
-        if (X_val is None) != (y_val is None):
-            raise VotronError(
-                f"X_val and y_val go together. Got {'y_val' if X_val is None else 'X_val'} alone instead."
-            )
         if X_val is not None and not needs_held_out(rule):
             raise VotronError(
                 f"X_val and y_val are for the rules 'holdout' and 'auto' only. Got the rule {rule!r} instead."
@@ -570,8 +539,7 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
     def with_best_moment(self, X_val: RowsLike, y_val: Labels, rule: str | None = None) -> Self:
         """Return a shallow copy of the fitted model whose training ends at the moment that predicts given data best.
 
-        As ``early_stopping`` does with rows that it sets aside: of all moments, four to a pass, the first with the
-        fewest errors. Training is not repeated.
+        As ``early_stopping`` does: of all moments, four to a pass, the first with the fewest errors.
 
         Parameters
         ----------
@@ -593,29 +561,24 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
         record = self.record_.until(time)
         rows = self._vectors.support_rows[: len(record.support)]
         other._keep(Vectors(record, self.kernel_, rows, self._vectors.seed))
-        other._set_history(
-            replace(
-                self.history_,
-                rows_repeated=self.history_.rows_repeated and time > m,
-                converged=self.converged_ and len(record) == len(self.record_),
-                end_chosen_by=self.history_.end_chosen_by or "with_best_moment",
-                chosen_rule=chosen if other.rule == "auto" else self.history_.chosen_rule,
-            )
+        other.history_ = replace(
+            self.history_,
+            rows_repeated=self.history_.rows_repeated and time > m,
+            converged=self.converged_ and len(record) == len(self.record_),
+            end_chosen_by=self.history_.end_chosen_by or "with_best_moment",
+            chosen_rule=chosen if other.rule == "auto" else self.history_.chosen_rule,
         )
         other._take_held_out(*held_out, record.n_steps)
         return other
 
     def staged_decision_function(
-        self,
-        X: RowsLike,
-        at: Iterable[float] | None = None,
-        rules: Sequence[str | tuple[str, bool]] | None = None,
+        self, X: RowsLike, at: Iterable[float] | None = None, rules: Sequence[str | tuple[str, bool]] | None = None
     ) -> Iterator[tuple[float, dict[Any, Scores]]]:
         """Yield the scores of any rules at any moments of training, from one scan over the record.
 
         Parameters
         ----------
-        X : array, CSR matrix or data frame of shape (n_samples, n_features)
+        X : array, CSR matrix or data frame
             Rows to score.
         at : sequence of float, optional
             Moments in epochs, such as [0.1, 1, 2], visited in rising order; by default the end of each epoch run.
@@ -624,10 +587,8 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
 
         Yields
         ------
-        epochs : float
-            The moment.
-        scores : dict
-            For each entry of ``rules`` its scores, as `decision_function` returns them.
+        epochs, scores : float and dict
+            The moment, and for each entry of ``rules`` its scores, as `decision_function` returns them.
 
         Examples
         --------
@@ -635,10 +596,8 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
         >>> from votron import VotedPerceptronClassifier
         >>> X, y = load_iris(return_X_y=True)
         >>> model = VotedPerceptronClassifier(random_state=0).fit(X, y)
-        >>> for epoch, scores in model.staged_decision_function(X, at=[0.1, 10], rules=["vote", ("last", True)]):
-        ...     print(epoch, {rule: s.shape for rule, s in scores.items()})
-        0.1 {'vote': (150, 3), ('last', True): (150, 3)}
-        10 {'vote': (150, 3), ('last', True): (150, 3)}
+        >>> [(epoch, scores["last"].shape) for epoch, scores in model.staged_decision_function(X, [0.1, 10], ["last"])]
+        [(0.1, (150, 3)), (10, (150, 3))]
         """
         check_is_fitted(self)
         if is_collection(X):
@@ -673,19 +632,12 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
 
         return RecordView(self)
 
-    @property
-    def _poor_if_linear(self) -> bool:  # type: ignore[override]
-        """The last vector of a linear kernel gets 0.8 to 0.9 of the checks' data right; the other rules do better."""
-        return self.rule in RULES and RULES[self.rule].unsteady
-
 
 def needs_held_out(rule: str) -> bool:
-    """Tell whether a rule, or the choice of one, is by rows that training has not seen."""
     return rule == "auto" or RULES[rule].needs_held_out
 
 
 def _key(rule: str, normalized: bool) -> str:
-    """Return the name of a rule, and whether normalising vectors makes another of it."""
     return rule + _UNIT if normalized and RULES[rule].needs_lengths else rule
 
 

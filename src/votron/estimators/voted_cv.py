@@ -37,11 +37,10 @@ SHARED = ("coef0", "normalize_kernel", "class_weight", "memory_limit", "n_jobs")
 
 @dataclass(eq=False, repr=False)
 class VotedPerceptronClassifierCV(ProbabilisticClassifier):
-    """Voted perceptron whose kernel, margin, epochs and rule are chosen by cross-validation.
+    """Voted perceptron whose kernel, margin, epochs and rule are chosen by cross-validation (docs/tuning.md).
 
     Each setting of kernel, degree, gamma and margin is fitted once per fold; that fit gives the scores of all rules at
-    all moments of training. Where the best value of a list that is "auto" is at an edge, the search goes on there. The
-    user guide, "Choosing parameters", has the details.
+    all moments of training. Where the best value of a list that is "auto" is at an edge, the search goes on there.
 
     Parameters
     ----------
@@ -65,8 +64,7 @@ class VotedPerceptronClassifierCV(ProbabilisticClassifier):
     scoring : str, callable or None, default=None
         The score to maximise: a scorer of scikit-learn, or its name, of labels or scores. None: accuracy.
     halving : bool, default=True
-        Try settings on a part of the training rows first, 500 at least, and the best third of them on three times as
-        many.
+        Try settings on a part of the training rows first, and the best third of them on three times as many.
     max_rows : int or None, default=None
         Rows that the search uses at most, drawn at random with some of every class. None: all.
     time_limit : float or None, default=None
@@ -92,7 +90,7 @@ class VotedPerceptronClassifierCV(ProbabilisticClassifier):
     scores_, moments_ : dict of arrays of shape (n_folds, n_moments), and array of shape (n_moments,)
         For each rule the scores of the best setting at these moments of training, in epochs.
     stopped_, skipped_ : str and list of (dict, str)
-        Why the search ended early: "", "out of time" or "interrupted"; settings that cannot be fitted, and why.
+        Why the search ended early: "out of time" or "interrupted"; settings that cannot be fitted, and why.
 
     Examples
     --------
@@ -162,7 +160,6 @@ class VotedPerceptronClassifierCV(ProbabilisticClassifier):
         return self
 
     def _folds(self, X: RowsLike, y: Labels, sample_weight: ArrayLike | None, seed: int) -> Folds:
-        """Validate data, set ``classes_``, and split the rows with a weight above 0."""
         rows, labels = validated(self, X, y, kernel=None, reset=True)
         n_given, (some, weights) = len(labels), weighed(self, labels, sample_weight, scaled=True)
         kept = np.arange(n_given) if some is None else some
@@ -199,7 +196,6 @@ class VotedPerceptronClassifierCV(ProbabilisticClassifier):
         return given if isinstance(self.epochs, str) else given | {"epochs": [float(self.epochs)]}
 
     def _listed(self, name: str, values: Iterable[Any]) -> list[Any]:
-        """Return values of a parameter of the classifier, each checked by it; numbers but degrees as floats."""
         found, refused = list(values), []
         for value in found:
             if name != "gamma" or not isinstance(value, str):

@@ -9,7 +9,6 @@ from typing import ClassVar, Self
 import numpy as np
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_is_fitted
 
 from votron._util.types import Floats, Index, Labels, Rows, RowsLike
 from votron.engine import TrainingRun, WinnowTrainer
@@ -33,10 +32,10 @@ _REMEDY = (
 class WinnowClassifier(VotronClassifier):
     """Winnow: linear thresholds over Boolean features, learnt by multiplication (Littlestone, 1988).
 
-    Where a positive example is missed, the weights of its active features (those that are 1) are multiplied by
-    ``promotion``; where a negative one is taken for positive they are divided by it, or eliminated. Where few of very
-    many features matter this makes far fewer mistakes than the perceptron: for a disjunction of k of n features in the
-    order of k log n instead of n. Several classes are handled one against the rest.
+    A missed positive example multiplies the weights of its active features (those that are 1) by ``promotion``; a false
+    positive divides or eliminates them. Where few of many features matter this makes far fewer mistakes than the
+    perceptron: for a disjunction of k of n features in the order of k log n instead of n. Several classes are handled
+    one against the rest.
 
     Parameters
     ----------
@@ -49,8 +48,7 @@ class WinnowClassifier(VotronClassifier):
         What a false positive does to the weights of its active features: "divide" by ``promotion`` (Winnow2), or
         "eliminate", set to 0 for good (Winnow1).
     complement : bool, default=False
-        Give each feature's negation a weight as well. An example then costs time in all features, not in its active
-        ones.
+        Give each feature's negation a weight as well.
     binarize : float or None, default=None
         Take values above this number for 1 and others for 0. None refuses data other than 0 and 1.
     epochs, shuffle, random_state, verbose
@@ -90,8 +88,8 @@ class WinnowClassifier(VotronClassifier):
     Notes
     -----
     Scores are sums of active weights, less the threshold. A mistake is a wrong prediction, and a score of 0 predicts
-    the second class. In Winnow2 no weight falls below 2.2e-308, so that each can rise again. A positive example without
-    any active feature scores −θ: it is a mistake in every pass. Ctrl-C is as in `VotedPerceptronClassifier`.
+    the second class. A positive example without any active feature scores −θ: it is a mistake in every pass. Ctrl-C is
+    as in `VotedPerceptronClassifier`.
 
     References
     ----------
@@ -127,7 +125,7 @@ class WinnowClassifier(VotronClassifier):
             n = len(data.codes)
             order = check_random_state(self.random_state).permutation(n) if self.shuffle else np.arange(n)
             run = self._train(self._new_trainer(), data, order, training.n_steps_of(self, n))
-            self._set_history(training.history_of_fit(self, data, order, order[:0], run))
+            self.history_ = training.history_of_fit(self, data, order, order[:0], run)
         training.tell_of_end(self, run, _REMEDY)
         return self
 
@@ -149,19 +147,18 @@ class WinnowClassifier(VotronClassifier):
             data = training_data(self, X, y, batch=True, classes=classes)
             order = np.arange(len(data.codes))
             run = self._train(self._new_trainer() if first else self._trainer.copy(), data, order, len(order))
-            self._set_history(training.history_with_batch(self, data, order, interrupted=run.interrupted))
+            self.history_ = training.history_with_batch(self, data, order, interrupted=run.interrupted)
         training.hand_on_ctrl_c(run, run.steps)
         return self
 
     def _new_trainer(self) -> WinnowTrainer:
-        size, complement = (self.n_features_in_, self._n_vectors), bool(self.complement)
-        training.check_room(self, WinnowTrainer.n_bytes(*size, complement=complement))
         return WinnowTrainer(
-            *size,
+            self.n_features_in_,
+            self._n_vectors,
             promotion=self.promotion,
             threshold=self.threshold,
             eliminate=self.demotion == "eliminate",
-            complement=complement,
+            complement=bool(self.complement),
         )
 
     def _train(self, trainer: WinnowTrainer, data: TrainingData, order: Index, n_steps: int) -> TrainingRun:
@@ -180,19 +177,16 @@ class WinnowClassifier(VotronClassifier):
     @property
     def weights_(self) -> Floats:
         """The weights, those of the negations last."""
-        check_is_fitted(self)
-        return _read_only(self._trainer.weights)
+        return self._trainer.weights
 
     @property
     def coef_(self) -> Floats:
         """Coefficients of the features."""
-        check_is_fitted(self)
-        return _read_only(self._trainer.linear()[0])
+        return self._trainer.linear()[0]
 
     @property
     def intercept_(self) -> Floats:
         """Constants that are added to scores."""
-        check_is_fitted(self)
         return self._trainer.linear()[1]
 
     def _scores(self, rows: Rows) -> Floats:
@@ -208,13 +202,5 @@ class WinnowClassifier(VotronClassifier):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        # The checks measure accuracy on blobs with two real features; of those, cut into a bit each, too little is left
-        # to tell three classes apart.
-        tags.classifier_tags.poor_score = True
+        tags.classifier_tags.poor_score = True  # the checks' blobs are real numbers, of which it sees a bit each
         return tags
-
-
-def _read_only(values: Floats) -> Floats:
-    view = values.view()
-    view.flags.writeable = False
-    return view

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from votron._util.text import counted, duration, joined, rounded_bytes, rows_used
-from votron._util.text_tables import as_text
+from votron._util.text import as_text, counted, duration, joined, rounded_bytes, rows_used
 from votron._util.types import Axes, Params
 from votron.evaluate.statistics import Difference, corrected_interval, differences
 
@@ -28,8 +27,7 @@ class ComparisonRow:
     Examples
     --------
     >>> from votron.evaluate import ComparisonRow
-    >>> row = ComparisonRow("voted", "VotedPerceptronClassifier", (0.75, 1.0), (0.1, 0.3), (0.01, 0.01), 2000)
-    >>> row.score
+    >>> ComparisonRow("voted", "VotedPerceptronClassifier", (0.75, 1.0), (0.1, 0.3), (0.01, 0.01), 2000).score
     0.875
     """
 
@@ -88,7 +86,7 @@ class Comparison:
     stopped: str = ""
     """"interrupted" or "out of time" if not all are finished; else empty."""
     baseline: str | None = None
-    """The name of the one that always says the most frequent class, if it is among them."""
+    """"majority", if it is among them."""
 
     @property
     def is_share(self) -> bool:
@@ -113,11 +111,7 @@ class Comparison:
         return self.score_name == "accuracy" and not self.weighted
 
     def interval(self, name: str) -> tuple[float, float]:
-        """Return the interval of a classifier's score.
-
-        It is that of the corrected resampled t over the folds; for accuracies it is never narrower than Wilson's for so
-        many rows, which also holds where all folds are alike.
-        """
+        """Return the interval of a classifier's score, of accuracies never narrower than Wilson's for so many rows."""
         from scipy.stats import binomtest
 
         [row] = [each for each in self.rows if each.name == name]

@@ -12,8 +12,7 @@ from sklearn.metrics import confusion_matrix, precision_recall_fscore_support, r
 from votron._util.frames import plain_labels
 from votron._util.pages import name_of
 from votron._util.pipelines import classifier_of, rows_for_classifier, weighs_classes
-from votron._util.text import counted, first_of, percent, percent_range
-from votron._util.text_tables import as_text
+from votron._util.text import as_text, counted, first_of, percent, percent_range
 from votron._util.types import Array, Classes, Estimator, Floats, Index, Label, Labels, Params, RowsLike
 from votron.errors import VotronError
 from votron.estimators._probabilities import ProbabilisticClassifier
@@ -74,17 +73,17 @@ class Confusion:
         shares = precision_recall_fscore_support(**self._as_rows(), labels=labels, zero_division=np.nan)[:3]
         found = []
         for label, *values in zip(labels, *(each.tolist() for each in shares), strict=True):
-            named = zip(("precision", "recall", "f1"), values, strict=True)
-            known = {name: None if np.isnan(share) else share for name, share in named}
-            wrong = self.rows[label] - self.counts[label, label]
-            found.append({"label": label, **known, "rows": self.rows[label], "wrong": wrong})
+            precision, recall, f1 = (None if np.isnan(share) else share for share in values)
+            rows, right = self.rows[label], self.counts[label, label]
+            shown = {"label": label, "precision": precision, "recall": recall, "f1": f1}
+            found.append({**shown, "rows": rows, "wrong": rows - right})
         return found
 
     def means(self, labels: list[Label]) -> dict[str, float]:
         """Return balanced accuracy and macro F1: means of recall and F1 over the labels that have one."""
-        rows, names = self.by_class(labels), {"balanced_accuracy": "recall", "macro_f1": "f1"}
-        known = {name: [row[each] for row in rows if row[each] is not None] for name, each in names.items()}
-        return {name: float(np.mean(values)) for name, values in known.items()}
+        rows = self.by_class(labels)
+        recall, f1 = ([row[name] for row in rows if row[name] is not None] for name in ("recall", "f1"))
+        return {"balanced_accuracy": float(np.mean(recall)), "macro_f1": float(np.mean(f1))}
 
     def largest(self) -> list[tuple[Label, Label, int]]:
         """Return true label, predicted label and count of wrong predictions, the most frequent first."""
@@ -115,20 +114,15 @@ def rarest_in_words(rarest: Mapping[str, Label], *, weighed: bool, of: str = "")
 
 
 def beside_majority(wrong: int, majority: Mapping[str, Label], *, by_error: bool = False) -> str:
-    """Return the majority's error in words, and whether a model with so many errors is no better.
-
-    Where more is said than the error, it is no better ``by_error`` alone.
-    """
+    """Return the majority's error in words, and whether a model with so many errors is no better (``by_error``)."""
     words = f"always saying {majority['label']} would be wrong on {percent(majority['error'])}"
     return words if wrong < majority["wrong"] else f"{words}: {'by error ' if by_error else ''}this model is no better"
 
 
 def clopper_pearson(wrong: int, n: int, confidence: float = 0.95) -> tuple[float, float]:
-    """Return the exact interval for a share of which ``wrong`` of ``n`` were seen.
+    """Return the exact interval for a share: all p for which ``wrong`` of ``n`` are neither too many nor too few.
 
-    Problem: which probabilities of an error are not refuted by what was seen? Output: all p for which neither so many
-    errors nor so few have a probability below (1 − confidence)/2. Reference: C. Clopper and E. Pearson, Biometrika 26
-    (1934), 404-413.
+    Reference: C. Clopper and E. Pearson, Biometrika 26 (1934), 404-413.
     """
     # binomtest(wrong, n).proportion_ci(confidence, "exact") searches for the same ends, slower and less exactly.
     tail = (1 - confidence) / 2
@@ -144,10 +138,9 @@ def has_class_scores(classifier: Estimator) -> bool:
 
 
 def mean_auc(known: Array, scores: Floats, weights: Floats | None = None) -> float | None:
-    """Return the area under the ROC curve, of several classes the mean of each against the rest.
+    """Return the mean area under the ROC curves of columns that tell which rows are of a class, and of their scores.
 
-    ``known`` tells for each row and class (of two classes, for the second alone) whether it is the true label, and
-    ``scores`` are of the same shape. Classes that all rows have, or none, do not count; None if no other is left.
+    Classes that all rows have, or none, do not count; None if no other is left.
     """
     both = [k for k in range(known.shape[1]) if 0 < np.count_nonzero(known[:, k]) < len(known)]
     areas = [roc_auc_score(known[:, k], scores[:, k], sample_weight=weights) for k in both]
@@ -259,10 +252,10 @@ class Evaluation:
     def gaps(self) -> list[tuple[Label, float, float]]:
         """Return the classes whose mean probability differs from their share of the rows, and both, furthest first.
 
-        Problem: are the probabilities of a class too high, or too low, everywhere? Were they right, the number of its
-        rows would have the mean Σp and the variance Σp(1 - p); a class is returned if it is off by more than three
-        standard deviations, and by 3 points, or by half a point and half of its share. Of two classes, which are off by
-        the same, the rarer one stands for both. Reference: D. Spiegelhalter, Statistics in Medicine 5 (1986), 421-433.
+        Were the probabilities of a class right, the number of its rows would have the mean Σp and the variance
+        Σp(1 - p). A class is returned if it is off by more than three standard deviations, and by 3 points, or by half
+        a point and half of its share; of two classes the rarer one. Reference: D. Spiegelhalter, Statistics in
+        Medicine 5 (1986), 421-433.
         """
         if not self._logs:
             return []
@@ -289,10 +282,7 @@ class Evaluation:
         )
 
     def to_text(self, confidence: float = 0.95, width: int = 120, *, weighed: bool = False) -> str:
-        """Return errors, confusions and classes as lines of at most so many characters.
-
-        ``weighed`` tells that the model was trained with weights, so that the rarest class matters.
-        """
+        """Return errors, confusions and classes as lines of at most so many characters; ``weighed``: by weights."""
         found, labels = self.counts, self.labels
         rarest = rarest_in_words(found.rarest, weighed=weighed or weighs_classes(self.classifier, {}))
         means, area = found.means(labels), self.auc

@@ -42,10 +42,9 @@ def predicted_rows(
     classifier: Estimator, batch: Examples, X: RowsLike, predicted: Array, at: Index, margins: Floats
 ) -> list[PredictedRow]:
     """Return rows of a batch at these places, whose margins are known; X has them as the classifier takes them."""
-    has_probabilities = hasattr(classifier, "predict_proba")
-    sure = (
-        classifier.predict_proba(_safe_indexing(X, at)).max(axis=1).tolist() if has_probabilities else [None] * len(at)
-    )
+    sure = [None] * len(at)
+    if hasattr(classifier, "predict_proba"):
+        sure = classifier.predict_proba(_safe_indexing(X, at)).max(axis=1).tolist()
     places = batch.files if batch.lines is None else [f"line {line:,}" for line in batch.lines]
     found = []
     for i, margin, probability in zip(at.tolist(), margins.tolist(), sure, strict=True):

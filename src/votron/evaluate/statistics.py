@@ -3,10 +3,9 @@
 The scores of one learner on the folds of a (repeated) cross-validation share training rows, so their plain standard
 error is too small. Nadeau and Bengio's correction adds the share of test to training rows: the mean of n scores with
 sample variance s² has the variance (1/n + test/train)·s², and n − 1 degrees of freedom (C. Nadeau and Y. Bengio,
-Inference for the Generalization Error, Machine Learning 52, 2003; for repeated folds R. Bouckaert and E. Frank, PAKDD
-2004). Of several learners all pairs are tested, since which one is the best is found on the same folds; S. Holm's
-method (Scandinavian Journal of Statistics 6, 1979) then keeps the chance of any false difference below the level. Who
-is better than a baseline is another question: its pairs are a family of their own, with the level once more.
+Machine Learning 52, 2003; for repeated folds R. Bouckaert and E. Frank, PAKDD 2004). All pairs of learners are tested,
+since the best is found on the same folds; S. Holm's method (Scandinavian Journal of Statistics 6, 1979) keeps the
+chance of any false difference below the level. The pairs with a baseline are a family of their own.
 """
 
 from __future__ import annotations
@@ -41,8 +40,7 @@ def corrected_p(difference: ArrayLike, test_share: float, step: float = 0.0) -> 
     test_share : float
         Test rows over training rows of a fold: 1/(k − 1) with k folds.
     step : float, default=0.0
-        What one row changes in a score, of scores that count rows: their variance is taken to be step²/12 at least, as
-        that of rounding is, since a few folds of few rows may well be alike by chance.
+        By how much one row changes a score that counts rows. The variance is step²/12 at least, as that of rounding is.
 
     Examples
     --------
@@ -59,17 +57,13 @@ def corrected_p(difference: ArrayLike, test_share: float, step: float = 0.0) -> 
 def corrected_interval(
     values: ArrayLike, test_share: float, confidence: float = 0.95, step: float = 0.0
 ) -> tuple[float, float]:
-    """Return the interval of the corrected resampled t for the mean of scores, or of differences of scores.
-
-    0 is outside the interval of differences just where their `corrected_p` is below 1 − confidence. The parameters are
-    those of `corrected_p`.
+    """Return the interval of the corrected resampled t for the mean of scores or differences, as in `corrected_p`.
 
     Examples
     --------
     >>> from votron.evaluate.statistics import corrected_interval
-    >>> low, high = corrected_interval([0.90, 0.92, 0.88, 0.90], 1 / 3)
-    >>> print(f"{low:.4f} to {high:.4f}")
-    0.8603 to 0.9397
+    >>> [round(end, 4) for end in corrected_interval([0.90, 0.92, 0.88, 0.90], 1 / 3)]
+    [0.8603, 0.9397]
     """
     mean, error, n = _mean_and_error(values, test_share, step)
     half = -float(stdtrit(n - 1, (1 - confidence) / 2)) * error if error else 0.0
@@ -78,7 +72,7 @@ def corrected_interval(
 
 def _mean_and_error(values: ArrayLike, test_share: float, step: float) -> tuple[float, float, int]:
     """Return the mean, its corrected standard error, and how many values there are."""
-    found: Floats = np.asarray(values, dtype=np.float64)
+    found = np.asarray(values, dtype=np.float64)
     variance = max(float(np.var(found, ddof=1)), step * step / 12)
     error = math.sqrt((1 / len(found) + test_share) * variance) if variance >= _NO_VARIANCE else 0.0
     return float(np.mean(found)), error, len(found)
@@ -113,7 +107,6 @@ class Difference:
     adjusted_p: float
     """The p-value of the corrected resampled t-test, and the same by Holm's method."""
     is_noise: bool
-    """Whether it may well be chance."""
 
     @property
     def is_better(self) -> bool:
@@ -144,7 +137,7 @@ def differences(
     confidence : float, default=0.95
         The chance that no difference is found among learners that are equally good.
     baseline : optional
-        One of the names, if who is better than it is a question of its own: its pairs are a family by themselves.
+        The name of a learner whose pairs are a family of their own.
 
     Examples
     --------
@@ -153,26 +146,18 @@ def differences(
     >>> found["a", "b"].is_noise, round(found["a", "b"].mean, 3)
     (False, 0.375)
     """
-    families: tuple[dict[tuple[Name, Name], Floats], ...] = ({}, {})
-    for a, b in combinations(scores, 2):
-        families[baseline is not None and baseline in (a, b)][a, b] = np.subtract(scores[a], scores[b])
-    found = {}
-    for family in families:
-        for (a, b), difference in _judged(family, test_share, 1 - confidence, step).items():
-            found[a, b], found[b, a] = difference, difference.reversed()
-    return found
-
-
-def _judged(family: Mapping[Name, Floats], test_share: float, level: float, step: float) -> dict[Name, Difference]:
-    """Return differences that are tested together."""
-    p = {pair: corrected_p(values, test_share, step) for pair, values in family.items()}
-    adjusted = dict(zip(p, holm(list(p.values())), strict=True))
-    n_real = sum(each < level for each in adjusted.values())
-    found = {}
-    for rank, pair in enumerate(sorted(p, key=lambda each: p[each])):
-        # Holm compares the least p with level/m, the next with level/(m − 1) and so on, and ends at the first noise.
-        tested_at = level / (len(p) - min(rank, n_real))
-        low, high = corrected_interval(family[pair], test_share, 1 - tested_at, step)
-        mean = float(np.mean(family[pair]))
-        found[pair] = Difference(mean, low, high, p[pair], adjusted[pair], adjusted[pair] >= level)
+    found, level = {}, 1 - confidence
+    for own in (False, True):
+        pairs = [pair for pair in combinations(scores, 2) if (baseline is not None and baseline in pair) == own]
+        gaps = {(a, b): np.subtract(scores[a], scores[b]) for a, b in pairs}
+        p = {pair: corrected_p(gap, test_share, step) for pair, gap in gaps.items()}
+        adjusted = dict(zip(p, holm(list(p.values())), strict=True))
+        n_real = sum(each < level for each in adjusted.values())
+        for rank, (a, b) in enumerate(sorted(p, key=lambda each: p[each])):
+            # Holm compares the least p with level/m, the next with level/(m − 1) and so on, until the first noise.
+            tested_at = level / (len(p) - min(rank, n_real))
+            low, high = corrected_interval(gaps[a, b], test_share, 1 - tested_at, step)
+            gap = float(np.mean(gaps[a, b])), low, high
+            found[a, b] = Difference(*gap, p[a, b], adjusted[a, b], adjusted[a, b] >= level)
+            found[b, a] = found[a, b].reversed()
     return found

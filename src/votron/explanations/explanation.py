@@ -9,8 +9,8 @@ from functools import cached_property
 
 import numpy as np
 
+from votron._util.text import as_text as table
 from votron._util.text import counted, shortened
-from votron._util.text_tables import as_text as table
 from votron._util.types import Axes, Floats, Frame, Index, Label, Params, Rows
 from votron.explanations.features import Effect, with_value
 

@@ -18,7 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.frozen import FrozenEstimator
 
-from votron._util.frames import cell, columns_of, dense, in_words, is_frame, missing_in
+from votron._util.frames import cell, columns_of, dense, is_frame, missing_in, value_text
 from votron._util.pipelines import classifier_of, steps_before
 from votron._util.text import first_of, shortened
 from votron._util.types import Classes, Estimator, Floats, Frame, Index, Label, Rows, RowsLike
@@ -32,7 +32,6 @@ __all__ = ["strongest_features"]
 MOST_COLUMNS = 200  # columns beyond which there are no effects: of texts and images each is next to nothing
 _SHOWN = 4  # columns of a training row that are shown
 _MOST_ROWS = 64
-_CELLS_AT_ONCE = 1 << 22
 
 
 def dense_row(row: Rows) -> Floats:
@@ -61,7 +60,6 @@ class Features:
 
     @cached_property
     def places(self) -> dict[str, Index]:
-        """The features made of each column."""
         found: dict[str, list[int]] = {}
         for i, column in enumerate(self.columns):
             found.setdefault(column, []).append(i)
@@ -91,7 +89,7 @@ class Features:
             came = cell(self.frame, column, row)
             if isinstance(came, float) and came.is_integer():  # a frame has floats where some are missing
                 came = int(came)
-            return self._missing(column, own) if came is None else f"{column} = {shortened(in_words(came))}"
+            return self._missing(column, own) if came is None else f"{column} = {shortened(value_text(came))}"
         encoded = self.encoded[int(places[0])]
         if encoded is None or len(places) < len(encoded[0].feature_names):
             i = next((int(i) for i in places if own[i]), int(places[0]))
@@ -100,7 +98,6 @@ class Features:
         return f"{column} = {found}" if found else f"{column} missing"
 
     def missing_in(self, rows: Rows) -> list[dict[str, str]]:
-        """Return for each row the columns that are missing, with what they were taken as."""
         found: list[dict[str, str]] = [{} for _ in range(rows.shape[0])]
         if self.frame is not None:
             for name, column in zip(self.frame.columns, columns_of(self.frame), strict=True):
@@ -216,7 +213,6 @@ class Effect:
     name: str  # the column with its value, as far as that is known
     column: str  # the column alone
     change: float  # by how much the score would fall, in the mean, with the value of another row
-    missing: bool = False  # whether the row, which came in a frame, had no value there
 
 
 class ColumnEffects:
@@ -230,9 +226,6 @@ class ColumnEffects:
         self.columns = places if known and 1 < len(places) <= MOST_COLUMNS else {}
         spread = np.unique(np.linspace(0, others.shape[0] - 1, _MOST_ROWS).round().astype(np.int64))
         self._others: Rows = others[spread] if self.columns else others[:0]
-        if not sp.issparse(self._others):
-            fits = max(1, _CELLS_AT_ONCE // max(1, others.shape[1]))
-            self._others = self._others[:: -(-len(self._others) // fits) or 1]
 
     def of(self, row: Rows, mix: Floats, i: int) -> tuple[Effect, ...]:
         """Return the effects on the score of row ``i``, the largest first; none where columns are unknown."""
@@ -243,12 +236,10 @@ class ColumnEffects:
         for column, places in self.columns.items():
             others = self._mixed(self._changed(row, places), mix)
             change = float((whole - others).mean())  # exactly 0 where no value makes a difference
-            missing = self.features.is_missing(int(places[0]), i)
-            found.append(Effect(self.features.in_words(column, own, i), column, change, missing))
+            found.append(Effect(self.features.in_words(column, own, i), column, change))
         return tuple(sorted(found, key=lambda effect: -abs(effect.change)))
 
     def _mixed(self, rows: Rows, mix: Floats) -> Floats:
-        """Return the scores that are explained, one for each row."""
         return np.asarray(self._scores(rows).reshape(rows.shape[0], -1) @ mix)
 
     def _changed(self, row: Rows, places: Index) -> Rows:
@@ -274,20 +265,10 @@ class ColumnEffects:
 def strongest_features(
     model: Estimator, top: int = 10, *, first: int = 0
 ) -> dict[Label, list[tuple[str, float]]] | None:
-    """Return the features with the largest weights of each class, if a fitted model is linear.
+    """Return the features with the largest weights of each class, and the weights, the largest first.
 
-    Parameters
-    ----------
-    model : classifier of Votron, or Pipeline that ends in one
-        The fitted model.
-    top, first : int
-        How many for each class; and the number of the first feature, where they have no names.
-
-    Returns
-    -------
-    dict or None
-        For each class the names of features and their weights, the largest first; of two classes the first has the
-        negative ones. None for a model without weights: with a kernel that is not linear, or by voting.
+    None for a model without weights: with a kernel that is not linear, or by voting. Of two classes the first has the
+    negative weights. ``first`` is the number of the first feature, where they have no names.
 
     Examples
     --------

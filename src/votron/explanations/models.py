@@ -7,7 +7,8 @@ explained, -1 for that of the class it is compared with, 0 for the others; two c
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
-from functools import partial
+from dataclasses import dataclass
+from functools import cached_property, partial
 from itertools import repeat
 from numbers import Integral
 
@@ -21,13 +22,12 @@ from votron.blocks import affine_weights, support_values
 from votron.errors import VotronError
 from votron.explanations.explanation import Explanation, Explanations, History, Term, Terms
 from votron.explanations.features import ColumnEffects, Features, dense_row, features_after
-from votron.explanations.suspicion import Suspects
 from votron.record import labels_of
 from votron.rules import RULES, TallyRule, forms
 from votron.rules.base import Combination
 from votron.rules.scan import row_draws
 
-__all__ = ["explain", "suspects"]
+__all__ = ["explain"]
 
 VALUES_AT_ONCE = 1 << 22  # kernel values that are in memory at once
 
@@ -79,32 +79,6 @@ def explain(
     return found
 
 
-def suspects(model: Estimator, top: int | None = None) -> Suspects:
-    """Return the training rows whose labels the record casts doubt on, the most suspicious first.
-
-    ``top`` limits their number; see `VotedPerceptronClassifier.suspects`. A Pipeline may end in the model.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_digits
-    >>> from votron import VotedPerceptronClassifier
-    >>> X, y = load_digits(return_X_y=True)
-    >>> y[100] = 7  # it is a 4
-    >>> model = VotedPerceptronClassifier(kernel="rbf", margin=2.0, random_state=0).fit(X, y)
-    >>> found = suspects(model, top=1)
-    >>> found.row.tolist(), found.taken_for
-    ([100], [4])
-    """
-    classifier = classifier_of(model)
-    if not hasattr(classifier, "suspects"):
-        raise VotronError(
-            "Suspects are found in the record of a VotedPerceptronClassifier, or a Pipeline that ends in one. Got an "
-            f"object of type {type(classifier).__name__} instead."
-        )
-    found: Suspects = classifier.suspects(top)
-    return found
-
-
 def explained(
     form: forms.Form,
     rows: Rows,
@@ -135,18 +109,16 @@ def explained(
     accounts = _Accounts(form, rows, mixes, classes, features, row_names, first, top)
     effects = None if form.support_rows is None else ColumnEffects(form.support_rows, features, rescored)
     missing = [{}] * rows.shape[0] if features is None else features.missing_in(rows)
-    out = []
+    known, out = classes.tolist(), []
     for i, (terms, history) in enumerate(accounts.of_rows()):
-        of_columns = None
-        if effects is not None and "features" not in terms:
-            of_columns = partial(effects.of, rows[[i]], mixes[i], i)
+        of_columns = None if effects is None or "features" in terms else partial(effects.of, rows[[i]], mixes[i], i)
         out.append(
             Explanation(
                 row=i,
                 name=f"row {i + first}" if names is None else names[i],
-                label=_plain(classes[codes[i]]),
-                against=None if rivals[i] < 0 else _plain(classes[rivals[i]]),
-                predicted=_plain(classes[predicted[i]]),
+                label=known[codes[i]],
+                against=None if rivals[i] < 0 else known[rivals[i]],
+                predicted=known[predicted[i]],
                 score=float(mixes[i] @ scores[i]),
                 rule=rule,
                 examples=terms.get("examples"),
@@ -196,28 +168,22 @@ def support_labels(coefficients: Floats, classes: Labels) -> list[str]:
     return [str(classes[j]) if mine else f"not {classes[k]}" for j, k, mine in zip(most, least, own, strict=True)]
 
 
-def _plain(label: Label) -> Label:
-    """Return a label as Python has it."""
-    return label.item() if isinstance(label, np.generic) else label
-
-
+@dataclass(eq=False)
 class _Accounts:
     """The scores of rows by a form of model, as sums of which the largest terms have names."""
 
-    def __init__(
-        self,
-        form: forms.Form,
-        rows: Rows,
-        mixes: Floats,
-        classes: Classes,
-        features: Features | None,
-        row_names: Mapping[int, str],
-        first: int,
-        top: int | None,
-    ) -> None:
-        self.form, self.rows, self.mixes, self.classes = form, rows, mixes, classes
-        self.features, self.row_names, self.first, self.top = features, row_names, first, top
-        self.labels = [] if isinstance(form, forms.Linear) else support_labels(form.dual_coef, classes)
+    form: forms.Form
+    rows: Rows
+    mixes: Floats
+    classes: Classes
+    features: Features | None
+    row_names: Mapping[int, str]
+    first: int
+    top: int | None
+
+    @cached_property
+    def labels(self) -> list[str]:
+        return support_labels(self.form.dual_coef, self.classes)  # type: ignore[union-attr]
 
     def of_rows(self) -> Iterator[tuple[dict[str, Terms], tuple[History, ...]]]:
         """Yield the sums that make the score of each row, and the scores of its vectors, where these make it."""
@@ -302,7 +268,7 @@ class _Accounts:
             if len(self.classes) == 2:
                 code, sign, credits = int(sign > 0), 1.0, sign * credits
             vectors = record.time[mine], record.survival[mine], credits
-            out.append(History(_plain(self.classes[code]), sign, *vectors, record.n_steps, record.n_examples))
+            out.append(History(self.classes.tolist()[code], sign, *vectors, record.n_steps, record.n_examples))
         return tuple(out)
 
 
@@ -315,7 +281,6 @@ def _factors(mix: Floats, divisor: Floats) -> tuple[Floats, float]:
 
 
 def _kernel_values(form: forms.Expansion | forms.Sequence, rows: Rows) -> Iterator[Floats]:
-    """Yield the kernel values of each row with the support."""
     at_once = max(1, VALUES_AT_ONCE // max(1, len(form.support)))
     for low in range(0, rows.shape[0], at_once):
         yield from support_values(form.kernel, form.support_rows, form.support, rows[low : low + at_once]).T

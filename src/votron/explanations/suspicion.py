@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from votron._util.text_tables import as_text
+from votron._util.text import as_text
 from votron._util.types import Floats, Frame, Index, Label, Labels, Params
 from votron.record import MistakeRecord
 
@@ -83,7 +83,6 @@ class Suspects:
 def suspects_of(
     record: MistakeRecord, classes: Labels, top: int | None, row_names: dict[int, str], first: int = 0
 ) -> Suspects:
-    """Return the rows of a record, ranked by suspicion."""
     support, slot, n = record.support, record.slot, len(record.support)
     epoch = record.time / _epoch_length(record)
     each = wrongness(record) * np.sqrt(epoch)

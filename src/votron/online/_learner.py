@@ -212,10 +212,7 @@ class OnlinePerceptron:
 
     @property
     def v(self) -> Any:
-        """The guess: an array, a dict of the weights that are not 0, or with a kernel pairs (coefficient, example).
-
-        It is None where neither an example nor a target has decided its form.
-        """
+        """The guess: an array, a dict, or with a kernel pairs (coefficient, example); None before the first example."""
         return None if self._guess is None else self._guess.shown(self.learning_rate)
 
     @property

@@ -104,17 +104,16 @@ class LongestGame:
 
     def next(self, v: Floats) -> Floats | None:
         """Return the signed example yx to give where B's guess is v; None if no allowed example is a mistake."""
-        height, b = float(v @ self.rules.u), float(v @ self.rules.across)
         if self.over(v):
             return None
-        step = self._step(height, abs(b))
-        z = self.margin * self.rules.u + (step if b >= 0 else -step) * self.rules.across
-        return z if float(v @ z) <= 0 else None
+        b = float(v @ self.rules.across)
+        step = self._step(float(v @ self.rules.u), abs(b))
+        return self.margin * self.rules.u + (step if b >= 0 else -step) * self.rules.across
 
     def over(self, v: Floats) -> bool:
         """Tell whether no allowed example is a mistake."""
-        least, most = self._steps(float(v @ self.rules.u), abs(float(v @ self.rules.across)))
-        return self.margin > self.rules.radius or most < least
+        most = self._most(float(v @ self.rules.u), abs(float(v @ self.rules.across)))
+        return self.margin > self.rules.radius or most < -self.reach
 
     def count(self) -> int:
         """Return the number of mistakes from the beginning."""
@@ -123,24 +122,23 @@ class LongestGame:
             v, n = v + z, n + 1
         return n
 
-    def _steps(self, height: float, b: float) -> tuple[float, float]:
-        """Return the least and the largest step across u, negative where it goes against b, that is a mistake."""
+    def _most(self, height: float, b: float) -> float:
+        """Return the largest step across u that is a mistake, negative where it goes against b."""
         if b == 0:
-            return -self.reach, (self.reach if height <= 0 else -math.inf)
-        return -self.reach, -height * self.margin / b - 1e-12 * self.rules.radius
+            return self.reach if height <= 0 else -math.inf
+        return -height * self.margin / b - 1e-12 * self.rules.radius
 
     def _step(self, height: float, b: float) -> float:
         """Return the step after which the most mistakes can still come, among equal ones that to the largest b."""
-        least, most = self._steps(height, b)
+        least, most = -self.reach, self._most(height, b)
         turns = max(0, math.floor(height / self.margin + 1e-9))
         worths = _lookahead(self.margin, self.reach, round(height - turns * self.margin, 9))
         grid = _grid(self.reach)
         after = worths[turns + 1] if turns + 1 < len(worths) else np.zeros(len(grid), dtype=np.int64)
-        ends = np.array([least, most])
-        steps = np.concatenate([ends, grid - b, -grid - b])
+        steps = np.concatenate([[least, most], grid - b, -grid - b])
         steps = steps[(steps >= least) & (steps <= most)]
         there = np.abs(b + steps)
-        worth = after[np.clip(np.floor(there / (grid[1] or 1.0) + 1e-9).astype(int), 0, len(grid) - 1)]
+        worth = after[np.clip(np.floor(there / grid[1] + 1e-9).astype(int), 0, len(grid) - 1)]
         best = np.flatnonzero(worth == worth.max())
         return float(steps[best[np.argmax(there[best])]])
 

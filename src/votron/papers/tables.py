@@ -17,7 +17,7 @@ from importlib import resources
 
 import numpy as np
 
-from votron._util.text_tables import as_csv, as_markdown, as_text
+from votron._util.text import as_csv, as_markdown, as_text
 from votron._util.types import Params
 from votron.papers import LABEL_DEGREE
 from votron.papers.results import DELTA, MOMENTS, Results, mean_and_error

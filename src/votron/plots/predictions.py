@@ -17,8 +17,6 @@ from votron._util.text import shortened
 from votron._util.types import Array, Axes, Estimator, Floats, Label, Labels, RowsLike
 from votron.errors import VotronError
 
-__all__ = ["ConfusionsDisplay", "MarginsDisplay", "ReliabilityDisplay", "SupportImagesDisplay", "WrongImagesDisplay"]
-
 _MOST_NUMBERS = 20
 """Classes up to which the counts of confusions are written into their cells, and all labels beside them."""
 _LONGEST, _LONGEST_BELOW_IMAGE = 18, 11
@@ -67,38 +65,34 @@ class ConfusionsDisplay(Display):
 
     def _draw(self, ax: Axes) -> None:
         from matplotlib.colors import to_rgb
-        from sklearn.metrics import ConfusionMatrixDisplay
 
         n, names = len(self.labels), [shortened(str(label), _LONGEST) for label in self.labels]
-        few, upright = n <= _MOST_NUMBERS, max(map(len, names)) * n <= _WIDEST
+        upright = max(map(len, names)) * n <= _WIDEST
         shares, right = self.counts / np.maximum(self.counts.sum(axis=1, keepdims=True), 1), np.eye(n, dtype=bool)
         colours = np.where(right[..., None], to_rgb(FOR), to_rgb(AGAINST))
         strength = np.where(right, 0.8 * shares, 0.18 + 0.8 * np.sqrt(shares))
         cells = 1 - strength[..., None] * (1 - colours)
         cells[self.counts == 0] = to_rgb(EMPTY)
-        shown = ConfusionMatrixDisplay(self.counts, display_labels=names)
-        shown.plot(ax=ax, colorbar=False, include_values=few, values_format=",d", xticks_rotation=0 if upright else 40)
-        shown.im_.set_data(cells)
+        ax.imshow(cells, interpolation="nearest")
         plain(ax)
         ax.grid(False)
         ax.set_anchor("NW")
         ax.spines[:].set_visible(False)
         ax.set(xlabel="predicted", ylabel="true")
+        some = range(0, n, -(-n // _MOST_NUMBERS))
+        ax.set_yticks(some, [names[i] for i in some])
+        ax.set_xticks(some, [names[i] for i in some])
         if not upright:
-            ax.tick_params(axis="x", pad=2)
+            ax.tick_params(axis="x", pad=2, labelrotation=40)
             for label in ax.get_xticklabels():
                 label.set_ha("right")
-        if few:
+        if n <= _MOST_NUMBERS:
             ax.hlines(np.arange(n - 1) + 0.5, -0.5, n - 0.5, color="white", linewidth=2)
             ax.vlines(np.arange(n - 1) + 0.5, -0.5, n - 0.5, color="white", linewidth=2)
-            luminance = cells @ (0.2126, 0.7152, 0.0722)
-            for at, text in np.ndenumerate(shown.text_):
-                ink = "white" if luminance[at] < 0.6 else INK
-                text.set(color=ink, fontsize=9.5 if n <= 12 else 7.5, visible=self.counts[at] > 0)
-        else:
-            some = range(0, n, -(-n // _MOST_NUMBERS))
-            ax.set_xticks(some, [names[i] for i in some])
-            ax.set_yticks(some, [names[i] for i in some])
+            dark = cells @ (0.2126, 0.7152, 0.0722) < 0.6
+            for row, column in np.argwhere(self.counts):
+                ink, count = "white" if dark[row, column] else INK, f"{self.counts[row, column]:,}"
+                ax.text(column, row, count, color=ink, fontsize=9.5 if n <= 12 else 7.5, ha="center", va="center")
         wrong, rows = int(self.counts.sum() - np.trace(self.counts)), int(self.counts.sum())
         title(ax, "Confusions", f"{wrong:,} of {rows:,} rows wrong; colours by shares of each row")
 
@@ -208,8 +202,7 @@ class MarginsDisplay(Display):
     @classmethod
     def from_estimator(cls, estimator: Estimator, X: RowsLike, y: Labels, *, ax: Axes = None) -> Self:
         """Draw the margins of a fitted classifier with ``decision_function`` on labelled rows."""
-        scores, known = np.asarray(estimator.decision_function(X), dtype=np.float64), np.asarray(estimator.classes_)
-        return cls(_margins(np.asarray(y), scores, known)).plot(ax)
+        return cls.from_predictions(y, estimator.decision_function(X), classes=estimator.classes_, ax=ax)
 
     @classmethod
     def from_predictions(cls, y_true: Labels, y_score: ArrayLike, *, classes: Labels = None, ax: Axes = None) -> Self:

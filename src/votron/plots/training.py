@@ -19,8 +19,6 @@ from votron.rules.vectors import moments_of
 if TYPE_CHECKING:
     from matplotlib.axis import Axis
 
-__all__ = ["MistakesDisplay", "RulesDisplay", "VotesDisplay"]
-
 _NAMED = 4
 """Classes that have a colour and a name, those with the most votes at the end; the others are grey."""
 
@@ -66,12 +64,9 @@ class RulesOverTime:
                 self.wrong[rule][moment] += np.count_nonzero(self.estimator.classes_[labels_of(each)] != y)
         self.n += len(y)
 
-    def errors(self) -> dict[Rule, Floats]:
-        return {rule: wrong / self.n for rule, wrong in self.wrong.items()}
-
     def display(self) -> RulesDisplay:
         """Return the display of the rules without normalised vectors, not drawn."""
-        shown = {rule: errors for rule, errors in self.errors().items() if isinstance(rule, str) or not rule[1]}
+        shown = {rule: wrong / self.n for rule, wrong in self.wrong.items() if isinstance(rule, str) or not rule[1]}
         return RulesDisplay(self.epochs, shown, self.n)
 
 
@@ -121,7 +116,7 @@ class RulesDisplay(Display):
         model, rows = classifier_of(estimator), rows_for_classifier(estimator, X)
         counts = RulesOverTime(model, rules, at)
         counts.add(rows, np.asarray(y))
-        return cls(counts.epochs, counts.errors(), counts.n).plot(ax)
+        return cls(counts.epochs, {rule: wrong / counts.n for rule, wrong in counts.wrong.items()}, counts.n).plot(ax)
 
     def _draw(self, ax: Axes) -> None:
         ends = {}
@@ -152,8 +147,8 @@ class VotesDisplay(Display):
     >>> X, y = load_digits(return_X_y=True)
     >>> model = VotedPerceptronClassifier(random_state=0).fit(X[:600], y[:600])
     >>> shown = VotesDisplay.from_estimator(model, X[[1201]])
-    >>> max(shown.votes, key=lambda label: shown.votes[label][-1]), model.predict(X[[1201]]).tolist()
-    (7, [7])
+    >>> max(shown.votes, key=lambda label: shown.votes[label][-1])
+    7
     """
 
     def __init__(self, epochs: ArrayLike, votes: Mapping[Label, ArrayLike]):
@@ -226,13 +221,13 @@ class MistakesDisplay(Display):
         return cls(epochs, *counts).plot(ax)
 
     def _draw(self, ax: Axes) -> None:
-        counts = {"mistakes": (self.mistakes, COLOURS[5]), "support": (self.support, COLOURS[6])}
-        for values, colour in counts.values():
-            ax.plot(self.epochs, values, color=colour, linewidth=1.9)
+        ends = {"mistakes": (self.mistakes[-1], COLOURS[5]), "support": (self.support[-1], COLOURS[6])}
+        ax.plot(self.epochs, self.mistakes, color=COLOURS[5], linewidth=1.9)
+        ax.plot(self.epochs, self.support, color=COLOURS[6], linewidth=1.9)
         ax.set_ylim(0, None)
         ax.yaxis.set_major_formatter("{x:,.0f}")
         _epoch_axis(ax, self.epochs)
-        name_ends(ax, {name: (float(values[-1]), colour) for name, (values, colour) in counts.items()})
+        name_ends(ax, ends)
         title(ax, "Mistakes and support", "so far: mistakes of all vectors, and rows that they were made on")
 
 

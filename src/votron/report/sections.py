@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from importlib.metadata import version
@@ -323,7 +322,7 @@ def _made(found: Findings, origin: Origin) -> Params:
     trained, packages = origin.provenance, [f"{package} {version(package)}" for package in _PACKAGES]
     by = [f"{name} {trained[name]}" for name in ("votron", "python", "numpy", "scikit-learn") if name in trained]
     facts = {
-        "Report": f"{utc_now()}, in {duration(time.monotonic() - found.started)}",
+        "Report": utc_now(),
         "By": ", ".join([f"Votron {__version__}", f"Python {platform.python_version()}", *packages]),
         "Trained": str(trained.get("created", "")),
         "Trained by": ", ".join(by),

@@ -38,7 +38,6 @@ class Rule:
     words: ClassVar[str] = ""  # a description for help texts
     one_vector: ClassVar[bool] = False  # whether it scores by one vector per class, and so has an `expansion`
     needs_lengths: ClassVar[bool] = True  # whether its scores change where vectors are normalised
-    unsteady: ClassVar[bool] = False  # whether its error changes much from one mistake to the next
     needs_held_out: ClassVar[bool] = False  # whether it depends on held-out rows, and not on the record alone
     by_row: ClassVar[bool] = False  # whether each row is scored by vectors of its own
     certified_as: ClassVar[str] = "{rule} after {training}"  # its name in certificates
@@ -230,7 +229,6 @@ class Last(MomentRule):
     name = "last"
     words = "the last vector"
     certified_as = "last vector"
-    unsteady = True
 
     def times(self, vectors: Vectors, until: int) -> Index:
         return np.full(vectors.record.n_vectors, until, dtype=np.int64)

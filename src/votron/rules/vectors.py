@@ -60,19 +60,6 @@ class Stage(NamedTuple):
 class Vectors:
     """All vectors of a training run: record, kernel, and the examples that the record names.
 
-    Parameters
-    ----------
-    record : MistakeRecord
-        The mistakes.
-    kernel : Kernel
-        The kernel they were made with.
-    support_rows : array or CSR matrix
-        The examples ``record.support``, in that order.
-    seed : int
-        Of the random rule.
-    holdout : HoldoutCurve, optional
-        Needed by the rule of that name.
-
     Examples
     --------
     >>> import numpy as np
@@ -89,9 +76,9 @@ class Vectors:
 
     record: MistakeRecord
     kernel: Kernel
-    support_rows: Rows
-    seed: int = 0
-    holdout: HoldoutCurve | None = None
+    support_rows: Rows  # the examples ``record.support``, in that order
+    seed: int = 0  # of the random rule
+    holdout: HoldoutCurve | None = None  # for the rule of that name
     _packed: Params = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
@@ -223,8 +210,7 @@ class HeldOutRows:
     n_threads: int
     weights: Floats | None  # the weight of each row; None: all the same
     times: list[int] = field(default_factory=list)  # moments that were looked at, rising
-    right: list[list[float]] = field(default_factory=list)
-    """For each of them how many rows each choice has right, or how much these count."""
+    right: list[list[float]] = field(default_factory=list)  # how many rows each choice has right then, weighted
     _scans: list[BlockScan] = field(default_factory=list)
 
     def look(self, record: MistakeRecord, times: list[int]) -> None:
@@ -279,7 +265,6 @@ def first_best(right: Sequence[Sequence[float]]) -> tuple[int, int]:
 
 
 def validation_table(held_out: HeldOutRows, n_examples: int) -> tuple[list[float], list[float]]:
-    """Return the moments in epochs, and at each of them the share of rows that the chosen rule has right."""
     _, j = held_out.best
     n = len(held_out.codes) if held_out.weights is None else float(held_out.weights.sum())
     return [time / n_examples for time in held_out.times], [min(right[j] / n, 1.0) for right in held_out.right]

@@ -84,7 +84,7 @@ def classifier_from(state: AnyClassifier, tensors: Tensors) -> Estimator:
     if state.history is not None:
         if state.history.chosen_rule not in (None, *RULES):
             raise ModelFileError("its history has a rule that is not known.")
-        model._set_history(dataclasses.replace(state.history, from_file=True))
+        model.history_ = dataclasses.replace(state.history, from_file=True)
     elif state.cls is not CompactClassifier:
         raise ModelFileError("its classifier has no history.")
     state.build(model, tensors)
@@ -175,14 +175,11 @@ class KernelAdatron(Classifier, tag="KernelAdatronClassifier"):
     def learnt(model: KernelAdatronClassifier, tensors: Tensors) -> Fields:
         tensors.put_all(model, "n_support_", "norm_", "margin_", "best_margin_")
         tensors.put("separable", np.array([-1 if each is None else each for each in model.separable_], dtype=np.int8))
-        return {"expansion": ExpansionState.of(model._expansion(), tensors)}
+        return {"expansion": ExpansionState.of(model._expansion, tensors)}
 
     def build(self, model: KernelAdatronClassifier, tensors: Tensors) -> None:
         n = model._n_vectors
-        form = self.expansion.build(tensors, n, self.n_features, model.history_.n_rows)
-        model.kernel_, model._support_rows = form.kernel, form.support_rows
-        model.support_, model._dual_coef = form.support, form.coefficients
-        model.support_vectors_ = form.support_rows[:, :0] if is_precomputed(form.kernel) else form.support_rows
+        model._set(self.expansion.build(tensors, n, self.n_features, model.history_.n_rows))
         model.n_support_ = tensors.take("n_support_", "i8", (n,), least=0)
         for name in ("norm_", "margin_", "best_margin_"):
             setattr(model, name, tensors.take(name, "f8", (n,), finite=name == "norm_"))
@@ -287,8 +284,6 @@ class LinearState(State, tag="linear", tag_field="form"):
 
 
 class SequenceState(State, tag="sequence", tag_field="form"):
-    """The vectors, for a rule that needs all of them."""
-
     vectors: VectorsState
     rule: str
     normalized: bool

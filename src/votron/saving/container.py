@@ -1,13 +1,11 @@
 """The file: arrays in the safetensors format, a manifest in JSON in its metadata, and a digest of both.
 
-A safetensors file is eight bytes with the length of a header, the header in JSON, and the bytes of the arrays. The
-digest is an array too. CSR matrices are stored as three arrays, and lists of texts and other plain values as the bytes
-of their JSON.
+A safetensors file is eight bytes with the length of a header, the header in JSON, and the bytes of the arrays. CSR
+matrices are stored as three arrays, and lists of texts and other plain values as the bytes of their JSON.
 
-Reading trusts nothing: sizes, types and offsets in the header must agree with the file, and JSON is limited in length
-and in the number of its values before it is parsed, since an empty list takes two bytes in a file and some hundred in
-memory. The package safetensors limits neither, and reads no pipes, so it is used for writing only. An array is taken
-once, and none may be left at the end.
+Reading trusts nothing: the header must agree with the file, and JSON is limited in length and in the number of its
+values before it is parsed, since an empty list takes two bytes in a file and some hundred in memory. The package
+safetensors limits neither, and reads no pipes, so it is used for writing only.
 """
 
 from __future__ import annotations
@@ -54,8 +52,6 @@ Scalar = None | bool | int | float | str
 
 @dataclass(frozen=True, eq=False)
 class Content:
-    """The content of a file, with the manifest as JSON."""
-
     manifest: bytes
     arrays: Arrays
     sha256: str
@@ -131,10 +127,7 @@ def _header(file: BinaryIO, name: str) -> bytes:
     length = int.from_bytes(first[:8], "little")
     if not (2 <= length <= _MOST_HEADER and first[8:] == b"{"):
         raise ModelFileError(f"{name} is not a model file of Votron.")
-    header = b"{" + _exactly(file, length - 1).tobytes()
-    if len(header) < length:
-        raise ModelFileError(f"The model file {name} is cut off within its header. Copy it again.")
-    return header
+    return b"{" + _exactly(file, length - 1).tobytes()
 
 
 def _exactly(file: BinaryIO, n: int) -> NDArray[np.uint8]:
@@ -154,7 +147,6 @@ def _check_size(stated: int, found: int, name: str) -> None:
 
 
 def _digest(manifest: bytes, arrays: Mapping[str, Array]) -> str:
-    """Return the SHA-256 of the manifest, and of name, type, shape and bytes of each array."""
     sha = hashlib.sha256(manifest)
     for name in sorted(arrays):
         sha.update(f"\n{name} {arrays[name].dtype.str} {arrays[name].shape}\n".encode())
@@ -163,8 +155,6 @@ def _digest(manifest: bytes, arrays: Mapping[str, Array]) -> str:
 
 
 class _Entry(msgspec.Struct, forbid_unknown_fields=True):
-    """An array in the header."""
-
     dtype: Literal[tuple(_TYPES)]  # type: ignore[valid-type]
     shape: Annotated[tuple[Annotated[int, msgspec.Meta(ge=0, le=2**40)], ...], msgspec.Meta(max_length=2)]
     data_offsets: tuple[int, int]
@@ -214,8 +204,6 @@ def objects(values: Sequence[object]) -> Array:
 
 
 class Tensors:
-    """Arrays by name, below a prefix."""
-
     def __init__(self, arrays: Arrays, n_bytes: int = 0) -> None:
         self.arrays, self._prefix = arrays, ""
         self._room = [_SLACK + _MULTIPLE * n_bytes]

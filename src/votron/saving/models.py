@@ -32,8 +32,6 @@ class _Version(msgspec.Struct):
 
 
 class Stored(State):
-    """The manifest in a file."""
-
     format: int
     votron: str
     model: AnyClassifier
@@ -102,7 +100,6 @@ def save(
 
 
 def _as_json(provenance: Mapping[str, object]) -> Params:
-    """Return a dict as JSON would restore it."""
     try:
         text = json.dumps(dict(provenance), allow_nan=False, ensure_ascii=False)
         return dict(json.loads(text.encode("utf-8", "replace")))  # names of files need not be Unicode
@@ -184,36 +181,17 @@ def _naming(name: str) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Manifest:
-    """Information in a model file about the model.
+    """Information in a model file about the model."""
 
-    Attributes
-    ----------
-    votron : str
-        The version of Votron that wrote the file.
-    provenance : dict
-        The origin of the model, as given to `votron.save`.
-    certificate : Certificate or None
-        The certificate, if it was saved with one.
-    sha256 : str
-        Digest of the content.
-    n_bytes : int
-        Size of the file.
-    """
-
-    votron: str
-    provenance: Params
+    votron: str  # the version of Votron that wrote the file
+    provenance: Params  # the origin of the model, as given to `votron.save`
     certificate: Certificate | None
-    sha256: str
+    sha256: str  # of the content
     n_bytes: int
 
 
 def read_manifest(path: Source) -> Manifest:
-    """Return the information in a model file about the model, without building it.
-
-    Parameters
-    ----------
-    path : str, path-like or binary file
-        The file.
+    """Return the information in a model file, given by its path or as a binary file, without building the model.
 
     Examples
     --------

@@ -1,11 +1,11 @@
-"""Numeric columns: numbers, or text with currency signs, percent signs and thousands separators."""
+"""Columns of numbers, also as text with currency signs, percent signs and thousands separators, and of booleans."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
@@ -146,6 +146,30 @@ class NumberColumn(Column):
             one = graph.constant(np.float64(1.0))
             found = graph.node("Div", found, graph.node("Sqrt", graph.node("Add", graph.node("Mul", part, part), one)))
         return graph.node("Concat", found, graph.double(gone), axis=1) if self.indicator else found
+
+
+@dataclass
+class BooleanColumn(NumberColumn):
+    """True and False, as 1 and 0, which they may also be given as."""
+
+    holds: ClassVar[str] = "truth"
+
+    @classmethod
+    def recognise(cls, survey: Survey, encoder: TableEncoder) -> Self | None:
+        """Accept booleans."""
+        if survey.kind != "boolean":
+            return None
+        fill, _ = filling(survey, encoder.missing)
+        return cls(survey.name, decimal="", center=0.0, scale=1.0, squash=False, fill=fill)
+
+    def read(self, column: Series) -> Floats:
+        found = super().read(column)
+        if not ((found == 0) | (found == 1) | np.isnan(found)).all():
+            raise refusal(column, self.name, "True and False, or 1 and 0, as in training")
+        return found
+
+    def value_of(self, features: Floats) -> str:
+        return {0.0: "False", 1.0: "True"}.get(float(features[0]), "")
 
 
 def filling(survey: Survey, missing: str) -> tuple[float, Moments]:

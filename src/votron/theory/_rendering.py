@@ -8,8 +8,8 @@ from textwrap import fill, shorten
 from typing import TYPE_CHECKING, TypeAlias
 
 from votron._util.plotting import INK, MUTED, STYLE, plain, pyplot, title
+from votron._util.text import as_text as aligned
 from votron._util.text import percent as percent_of
-from votron._util.text_tables import as_text as aligned
 from votron._util.types import Axes, Params
 from votron.theory.evidence import Measured
 from votron.theory.statements import ESTIMATE, FACT, GUARANTEE

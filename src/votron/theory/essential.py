@@ -29,7 +29,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import nnls
+from scipy.optimize import lsq_linear, nnls
 
 from votron._util.types import Floats, Index
 from votron.errors import IndefiniteKernelError, VotronError
@@ -45,6 +45,8 @@ TOLERANCE = 1e-6
 """Distance of y f(x) from 1 that counts as none."""
 ZERO = 1e-13
 """Share of all weights that counts as 0."""
+OPTIMAL = 1e-9
+"""Slope that counts as 0. SciPy's nnls may end where it is far above (its issue 25389, in SciPy 1.15 to 1.17)."""
 OFFSET = 10.0
 """Length of the constant feature for a free number; the result does not depend on it."""
 SETTLED = 1e-9
@@ -304,8 +306,11 @@ def sphere_radius(K: Floats) -> float:
 
 def _shortest(G: Floats, h: Floats) -> tuple[Floats, Floats] | None:
     """Return λ ≥ 0 and the shortest z = Gᵀλ with G z ≥ h (Lawson & Hanson 1974, chapter 23); None if there is none."""
-    target = np.append(np.zeros(G.shape[1]), 1.0)
-    weights = nnls(np.vstack([G.T, h]), target, maxiter=100 * len(h))[0]
+    A, target = np.vstack([G.T, h]), np.append(np.zeros(G.shape[1]), 1.0)
+    weights = nnls(A, target, maxiter=100 * len(h))[0]
+    descent = A.T @ (target - A @ weights)  # at the minimum 0 for weights above 0, and at most 0 for the others
+    if np.where(weights > 0, np.abs(descent), descent).max() > OPTIMAL:
+        weights = lsq_linear(A, target, (0.0, np.inf), method="bvls", tol=1e-15).x
     point, height = weights @ G, float(weights @ h)
     length2 = float(point @ point)
     if height <= 0 or length2 <= (NOTHING * height) ** 2:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from votron.data.formats.base import FORMATS, Format, Part, format_named, format_of_suffix, register_format
 from votron.data.formats.columnar import Arrow, Parquet
 from votron.data.formats.csv import Csv, Tsv
-from votron.data.formats.idx import KNOWN_SETS, Idx, ImageSets
+from votron.data.formats.idx import KNOWN_SETS, Idx
 from votron.data.formats.images import Images
 from votron.data.formats.json import Json, JsonLines
 from votron.data.formats.npy import Npy, Npz
@@ -13,5 +13,5 @@ from votron.data.formats.svmlight import Svmlight
 
 __all__ = ["FORMATS", "KNOWN_SETS", "Format", "Part", "format_named", "format_of_suffix", "register_format"]
 
-for _format in (Csv, Tsv, Json, JsonLines, Parquet, Arrow, Svmlight, Idx, Npy, Npz, Images, ImageSets):
+for _format in (Csv, Tsv, Json, JsonLines, Parquet, Arrow, Svmlight, Idx, Npy, Npz, Images):
     register_format(_format)

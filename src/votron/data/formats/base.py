@@ -50,30 +50,27 @@ class Format:
         How the names of its files end, in lower case, with the dot.
     magic : tuple of bytes
         How its files begin, if all of them begin so.
-    options : tuple of str
-        The options of `read_examples` that are for this format and few others.
-    labels_at : str
-        Where the labels are, in words, if ``label`` cannot say it.
+    has_parts : bool
+        Whether it may have a part to train on and one to test with, between which ``part`` chooses.
     sequential : bool
         Whether `read` yields one part after another and keeps none: then files may be larger than memory.
-    reads : {"file", "folder", "name"}
-        What it is read from; a name is one of `known`.
+    reads : {"file", "folder"}
+        What it is read from.
     known : tuple of str
-        Names that stand for data, and for no file.
+        Names that stand for data of this format, and for no file.
 
     Examples
     --------
     >>> from votron.data.formats import FORMATS
     >>> svmlight = FORMATS["svmlight"]
-    >>> svmlight.suffixes, svmlight.options, svmlight.labels_at
-    (('.svm', '.svmlight', '.libsvm'), ('n_features', 'zero_based', 'encoding'), 'at the beginning of each line')
+    >>> svmlight.suffixes, svmlight.sequential
+    (('.svm', '.svmlight', '.libsvm'), True)
     """
 
     name: ClassVar[str] = ""
     suffixes: ClassVar[tuple[str, ...]] = ()
     magic: ClassVar[tuple[bytes, ...]] = ()
-    options: ClassVar[tuple[str, ...]] = ()
-    labels_at: ClassVar[str] = ""
+    has_parts: ClassVar[bool] = False
     sequential: ClassVar[bool] = False
     reads: ClassVar[str] = "file"
     known: ClassVar[tuple[str, ...]] = ()
@@ -118,12 +115,7 @@ def register_format(cls: FormatClass) -> FormatClass:
     Parameters
     ----------
     cls : class
-        A class derived from `Format`, with a ``name`` and suffixes that no other has.
-
-    Returns
-    -------
-    class
-        The same, so that this works as a decorator.
+        A class derived from `Format`. It is returned, so that this works as a decorator.
 
     Examples
     --------
@@ -131,7 +123,7 @@ def register_format(cls: FormatClass) -> FormatClass:
     >>> from votron.data.formats import Format, Part, register_format
     >>> @register_format
     ... class Bits(Format):
-    ...     name, suffixes, labels_at = "bits", (".bits",), "at the end of each line"
+    ...     name, suffixes = "bits", (".bits",)
     ...     def read(self, source, options, batch_bytes):
     ...         rows = np.array([list(map(int, line)) for line in source.read().decode().split()])
     ...         yield Part(rows[:, :-1], rows[:, -1])

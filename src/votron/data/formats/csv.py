@@ -47,14 +47,12 @@ class Csv(Format):
 
     name = "csv"
     suffixes: ClassVar[tuple[str, ...]] = (".csv",)
-    options = ("header", "delimiter", "quote", "decimal", "na_values", "only_na_values", "encoding")
     sequential = True
     separator: ClassVar[str | None] = None
     """Between fields, if that is not to be found out."""
 
     def read(self, source: Source, options: ReadOptions, batch_bytes: int | None) -> Iterator[Part]:
         file = _File(text_head(source), source.name, options.delimiter or self.separator, options)
-        about = {"header": file.header, "delimiter": file.delimiter, "quote": file.quote or ""}
         seen: dict[str, str] | None = None if batch_bytes is None else {}
         header = file.header
         for data, line in text_parts(source, batch_bytes, lambda data: _end_of_last_record(data, file.quote)):
@@ -67,7 +65,7 @@ class Csv(Format):
             if is_nameless(last.name) and last.null_count() == frame.height:
                 frame = frame.drop(last.name)  # as a delimiter at the end of each line makes
             if frame.height:
-                yield Part(frame, lines=lines, about=about, typed=file.typed, seen=seen)
+                yield Part(frame, lines=lines, typed=file.typed, seen=seen)
             elif batch_bytes is None:
                 raise DataError(f"There are no examples in {source.name}: it has a header and no rows.")
             del frame, last  # not to be in memory while the next are read

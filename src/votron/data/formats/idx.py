@@ -52,50 +52,35 @@ _FOLDERS = {
 
 
 class Idx(Format):
-    """Images, or other numbers, with their labels in a file beside them; or a folder with the four files of MNIST."""
+    """Images with their labels in a file beside them, a folder with the four files of MNIST, or a known set."""
 
     name = "idx"
     suffixes = (".idx",)
     magic = tuple(bytes([0, 0, code]) for code in _TYPES)
-    options = ("part",)
+    has_parts = True
+    known = KNOWN_SETS
 
     def is_folder(self, folder: Path, options: ReadOptions) -> bool:
         return _IMAGES[options.part] in _files_in(folder)
 
     def read(self, source: Source, options: ReadOptions, batch_bytes: int | None) -> Iterator[Part]:
+        if source.location in KNOWN_SETS:
+            images = load_image_set(source.location)
+            X, y = (images.X_test, images.y_test) if options.part == "test" else (images.X, images.y)
+            yield Part(X.reshape(-1, *images.shape), y)
+            return
         labels = None if options.label is None else os.path.expanduser(str(options.label))
         if source.is_folder and source.path is not None:
             source = Source(str(_files_in(source.path)[_IMAGES[options.part]]), options.max_bytes)
         elif options.part is not None:
             raise DataError(f"There is no part {options.part!r} of {source.name}: only image sets have parts.")
-        X = _read_idx(source)
         labels = labels or _labels_beside(source)
         if options.labels == "none" or (labels is None and options.labels == "optional"):
-            yield Part(X)
+            yield Part(_read_idx(source))
             return
         if labels is None:
             raise DataError(f"Say which IDX file has the labels of {source.name}, with label.", parameter="label")
-        y = _read_idx(Source(labels, options.max_bytes))
-        if y.shape != X.shape[:1]:
-            raise DataError(
-                f"The IDX file {source.name} must have a label for each of its examples. Got {_shown(X)} numbers and "
-                f"{_shown(y)} labels in {labels!r} instead."
-            )
-        yield Part(X, y, labels)
-
-
-class ImageSets(Format):
-    """The sets that `load_image_set` loads."""
-
-    name = "image set"
-    options = ("part",)
-    reads = "name"
-    known = KNOWN_SETS
-
-    def read(self, source: Source, options: ReadOptions, batch_bytes: int | None) -> Iterator[Part]:
-        images = load_image_set(source.location)
-        X, y = (images.X_test, images.y_test) if options.part == "test" else (images.X, images.y)
-        yield Part(X.reshape(-1, *images.shape), y, about={"format": "idx"})
+        yield Part(*_labelled(source, Source(labels, options.max_bytes)), labels)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -175,12 +160,12 @@ def _from_folder(folder: Path, name: str) -> ImageSet:
     paths = _files_in(folder)
     if missing := [file for file in _FILES if file not in paths]:
         raise DataError(f"The folder '{folder}' has no {joined(map(repr, missing))}, plain or with '.gz' at the end.")
-    X, y, X_test, y_test = (_read_idx(Source(os.fspath(paths[file]))) for file in _FILES)
-    fits = X.ndim == 3 and X.shape[1:] == X_test.shape[1:] and X.dtype == X_test.dtype == np.uint8
-    if not fits or y.shape != X.shape[:1] or y_test.shape != X_test.shape[:1]:
+    sources = [Source(os.fspath(paths[file])) for file in _FILES]
+    (X, y), (X_test, y_test) = _labelled(*sources[:2]), _labelled(*sources[2:])
+    if X.ndim != 3 or X.shape[1:] != X_test.shape[1:] or not X.dtype == X_test.dtype == np.uint8:
         raise DataError(
-            f"The files in '{folder}' must have images of one size, in uint8, and a label for each. Got {_shown(X)} "
-            f"and {_shown(X_test)} pixels, and {_shown(y)} and {_shown(y_test)} labels instead."
+            f"The files in '{folder}' must have images of one size, in uint8. Got {_shown(X)} and {_shown(X_test)} "
+            "pixels instead."
         )
     rows = [images.reshape(len(images), -1) for images in (X, X_test)]
     source = f"the IDX files in '{folder}'"
@@ -253,6 +238,16 @@ def _read_idx(source: Source) -> Array:
             f"and as many numbers as they say. Got {len(data)} bytes, which begin with {data[:12].hex(' ')}, instead."
         )
     return np.frombuffer(data, dtype=dtype, offset=begin).reshape(shape).astype(dtype.newbyteorder("="))
+
+
+def _labelled(images: Source, labels: Source) -> tuple[Array, Array]:
+    X, y = _read_idx(images), _read_idx(labels)
+    if y.shape != X.shape[:1]:
+        raise DataError(
+            f"The IDX file {images.name} must have a label for each of its examples. Got {_shown(X)} numbers and "
+            f"{_shown(y)} labels in {labels.name} instead."
+        )
+    return X, y
 
 
 def _shown(array: Array) -> str:

@@ -31,7 +31,6 @@ class Json(Format):
 
     name = "json"
     suffixes: ClassVar[tuple[str, ...]] = (".json",)
-    options = ("na_values", "only_na_values", "encoding")
 
     def looks_like(self, head: bytes) -> bool:
         return re.match(rb"\s*\[\s*(\{|\]|$)", head) is not None
@@ -59,7 +58,6 @@ class JsonLines(Format):
 
     name = "jsonl"
     suffixes = (".jsonl", ".ndjson")
-    options = ("na_values", "only_na_values", "encoding")
     sequential = True
 
     def looks_like(self, head: bytes) -> bool:

@@ -32,8 +32,6 @@ class Svmlight(Format):
 
     name = "svmlight"
     suffixes = (".svm", ".svmlight", ".libsvm")
-    options = ("n_features", "zero_based", "encoding")
-    labels_at = "at the beginning of each line"
     sequential = True
 
     def looks_like(self, head: bytes) -> bool:
@@ -76,8 +74,8 @@ def _read(data: bytes, name: str, first_line: int) -> tuple[Any, Floats]:
         return _parse(data)
     except _ERRORS:
         lines = data.split(b"\n")
-    low, high = 0, len(lines)  # lines before `low` can be read, those before `high` cannot
-    while high - low > 1:
+    low, high = 0, len(lines)
+    while high - low > 1:  # lines before `low` can be read, those before `high` cannot
         middle = (low + high) // 2
         try:
             _parse(b"\n".join(lines[low:middle]))
