@@ -164,7 +164,8 @@ def _check_finite(X: RowsLike, name: str, first_row: int) -> None:
         return
     at = int(np.argmin(np.isfinite(values)))
     if sp.issparse(X):
-        row, column = int(np.searchsorted(X.indptr, at, side="right")) - 1, int(X.indices[at])
+        cells = X.tocoo()
+        row, column = cells.row[at], cells.col[at]
     else:
         row, column = divmod(at, X.shape[1])
     raise DataError(

@@ -382,13 +382,12 @@ def training_data(
     if sample_weight is not None or getattr(model, "class_weight", None) is not None:
         scaled = scaled and not batch
         kept, weights = weighed(model, labels, sample_weight, scaled=scaled, classes=classes, least=int(not batch))
+    model.classes_, codes = encode_labels(labels if kept is None else labels[kept], classes)
+    check_two_classes(model.classes_, (len(codes), rows.shape[1]))
     if kept is not None:
-        labels = labels[kept]
         if is_precomputed(kernel):
             check_gram(rows)
         some = rows[np.ix_(kept, kept)] if is_precomputed(kernel) else rows[kept]
-    model.classes_, codes = encode_labels(labels, classes)
-    check_two_classes(model.classes_, some.shape)
     fingerprint = None
     if not isinstance(rows, SpreadRows):
         given = codes
