@@ -314,14 +314,6 @@ def test_the_arithmetic_chosen(X, needs_distance, expected):
     assert repr(choose_products(describe(X), needs_distance=needs_distance)) == expected
 
 
-def test_traits_together():
-    mixed = describe(np.array([[3, 0]], dtype=np.uint8)).joined(
-        describe(sp.csr_matrix(np.array([[-9.5, 1]], dtype=np.float32)))
-    )
-    assert mixed == Traits(False, -9.5, 3.0, 1.0, True, np.dtype(np.float32), 2)
-    assert mixed.largest == 9.5
-
-
 # -- kernels given as numbers -----------------------------------------------------------------------------------------
 
 

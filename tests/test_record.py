@@ -56,13 +56,6 @@ def test_what_follows_from_a_record():
     assert record.pocket().tolist() == [1, 4]
 
 
-def test_supports_are_in_order_of_their_first_mistake():
-    record = record_of(example=[7, 7, 3, 7, 5], time=[1, 1, 3, 4, 5], n_examples=8)
-    assert record.support.tolist() == [7, 3, 5]
-    assert record.slot.tolist() == [0, 0, 1, 0, 2]
-    np.testing.assert_array_equal(record.support[record.slot], record.example)
-
-
 @settings(max_examples=100, deadline=None)
 @given(records())
 def test_survivals_are_counted_in_steps(record):

@@ -107,7 +107,6 @@ class KernelBlock:
 
     @property
     def block(self) -> Block:
-        """The rows in the form that products need; packed or not yet."""
         if self._block is None:
             self._block = self.products.block(self._X, self.rows)
         return self._block
@@ -206,7 +205,6 @@ class Events:
             self._coefficient.extend(self.sign.values)
 
     def add_supports(self, store: Store, terms: Floats) -> None:
-        """Append supports, with the kernel's terms of them."""
         assert self.store is not None
         self.store.append(store, np.arange(store.n))
         self.terms = np.hstack([self.terms, terms])
@@ -221,7 +219,6 @@ class Events:
             self._coefficient.extend(coefficients)
 
     def truncate(self, n: int, n_support: int | None = None) -> None:
-        """Keep the first n events, and so many supports."""
         mistakes = int(self.starts.values[n])
         self.starts.truncate(n + 1)
         self.slot.truncate(n)

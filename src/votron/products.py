@@ -105,7 +105,6 @@ def squares(X: Rows, dtype: type[Any] = np.float64) -> Floats:
 
 
 def padded(n: int) -> int:
-    """Round a block width up to the multiple that panels need."""
     return -(-n // BLOCK_MULTIPLE) * BLOCK_MULTIPLE
 
 
@@ -271,7 +270,6 @@ class PanelProducts(Products):
         return 0 if self.sparse else width * self.n_groups * np.dtype(self.dtype).itemsize
 
     def groups(self, rows: Rows) -> Array:
-        """Return rows as groups of features, an array of shape (n_rows, n_groups)."""
         rows = rows.toarray() if sp.issparse(rows) else rows
         n, d = rows.shape
         if d == self.n_groups * self.group:
@@ -298,7 +296,6 @@ class PanelProducts(Products):
         return PanelBlock(self, X, rows)
 
     def lists(self, X: Rows, rows: Index) -> PackedRows:
-        """Return rows of X as lists of nonzero groups."""
         starts = np.empty(len(rows) + 1, dtype=np.int64)
         if sp.issparse(X):
             part = X[rows]
@@ -368,8 +365,6 @@ def _translated(store: PackedRows, slots: Index, place: NDArray[np.int32]) -> tu
 
 
 class RowStore(Store):
-    """Rows as they are, dense or CSR."""
-
     def __init__(self, rows: Rows) -> None:
         self.n, self._rows = rows.shape[0], rows
 

@@ -43,15 +43,6 @@ def test_from_a_file_to_predictions_without_python(folder):
     assert done.stdout.split()[:3] == [b"label", b"no", b"yes"]
 
 
-def test_folders_that_cannot_be_written_to(folder, tmp_path):
-    tmp_path.chmod(0o500)
-    root = os.geteuid() == 0  # for whom nothing is write-protected, but /proc takes no files from anybody
-    done = votron("train", folder / "days.csv", "--label", "Play", "-o", "/proc/x" if root else tmp_path / "x")
-    assert done.returncode == 1
-    assert (b"Cannot write the model file '/proc/x'" if root else b"write-protected") in done.stderr
-    assert done.stderr.count(b"\n") == 1
-
-
 def test_readers_that_have_had_enough(folder):
     """As in `votron data describe ... | head -1`: no traceback, no complaint."""
     command = f"{sys.executable} -m votron predict digits.votron digits --scores | head -c 10"

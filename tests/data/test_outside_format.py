@@ -50,7 +50,6 @@ class Bits(Format):
     """Rows of 0 and 1, the last of which is the label."""
 
     name, suffixes, magic = "bits", (".bits",), (b"BITS",)
-    labels_at = "at the end of each line"
 
     def read(self, source, options, batch_bytes):
         rows = np.array([list(map(int, line)) for line in source.read().decode().split()[1:]])
@@ -96,8 +95,6 @@ def test_numbers_are_cut_into_batches(tmp_path):
     batches = open_batches(path, batch_bytes=1)
     assert not batches.bounded
     assert [batch.y.tolist() for batch in batches] == [[1], [0]]
-    with pytest.raises(DataError, match=r"The labels of .* are at the end of each line: leave label out"):
-        read_examples(path, label="a")
     with pytest.raises(DataError, match="There are no parts of"):
         read_examples(path, part="test")
 

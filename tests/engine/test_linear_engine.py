@@ -26,7 +26,7 @@ def problems(draw):
     return form(X), rng.randint(0, k, n), 1 if k == 2 else k, rng.permutation(n)
 
 
-@thorough(150)
+@thorough(60)
 @given(
     problem=problems(),
     kernel=st.sampled_from(KERNELS),
@@ -44,18 +44,6 @@ def test_the_same_record(problem, kernel, epochs, n_threads):
     assert made.digest() == expected.digest()
     assert primal.support_rows.dtype == X.dtype
     assert (primal.support_rows != dual.support_rows).sum() == 0
-
-
-def test_batches_do_not_matter(monkeypatch):
-    rng = np.random.RandomState(0)
-    X, codes, order = rng.randint(0, 256, (300, 50)).astype(np.uint8), rng.randint(0, 10, 300), rng.permutation(300)
-    digests = set()
-    for values_at_once in (50, 700, 1 << 19):
-        monkeypatch.setattr("votron.engine.presentation.VALUES_AT_ONCE", values_at_once)
-        trainer = LinearTrainer(PolynomialKernel(1), 10)
-        trainer.run(X, codes, order, 1000, n_threads=2)
-        digests.add(trainer.record(300, 1000).digest())
-    assert len(digests) == 1
 
 
 def test_where_sums_would_not_be_exact_it_is_left_to_the_dual_engine(monkeypatch):

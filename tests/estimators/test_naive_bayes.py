@@ -96,7 +96,7 @@ def every_row(d):
 
 
 @given(tasks())
-@thorough(150)
+@thorough(80)
 def test_log_odds_and_predictions_are_those_of_bernoulli_nb(task):
     mine, theirs = learnt(task)
     for rows in (task.X, every_row(task.X.shape[1]), sp.csr_matrix(every_row(task.X.shape[1]))):

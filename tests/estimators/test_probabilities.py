@@ -339,12 +339,4 @@ def test_agreement_is_the_share_of_the_votes(voted):
     assert np.array_equal(last.agreement(DIGITS[1000:]), (1 + shares[np.arange(len(labels)), labels]) / 2)
 
 
-def test_agreement_of_two_classes():
-    y = NAMES % 2
-    model = VotedPerceptronClassifier(random_state=0).fit(DIGITS[:500], y[:500])
-    assert np.allclose(
-        model.agreement(DIGITS[500:]), (1 + np.abs(model.decision_function(DIGITS[500:]))) / 2, rtol=0, atol=1e-15
-    )
-
-
 # -- conformal prediction ---------------------------------------------------------------------------------------------

@@ -65,13 +65,11 @@ def test_weight_0_is_the_row_left_out(kernel, rule):
 
 
 def test_a_class_without_weight_is_no_class():
-    with pytest.warns(UserWarning, match=r"^No row of 2 has a weight above 0: the model will not know such a class\.$"):
-        fitted = model().fit(X, Y, sample_weight=Y < 2)
+    fitted = model().fit(X, Y, sample_weight=Y < 2)
     plain = model().fit(X[:100], Y[:100])
     assert fitted.classes_.tolist() == [0, 1]
     assert fitted.record_.equals(plain.record_)
-    with pytest.warns(UserWarning, match="No row of 1 has"):
-        assert model(class_weight={1: 0}).fit(X, Y).classes_.tolist() == [0, 2]
+    assert model(class_weight={1: 0}).fit(X, Y).classes_.tolist() == [0, 2]
 
 
 @pytest.mark.parametrize("kernel", ["poly", "linear"])

@@ -110,7 +110,7 @@ def textbook_for(y, n_features, how):
     return Textbook(1 if y.max() == 1 else int(y.max()) + 1, n_features, **how)
 
 
-@thorough(200)
+@thorough(100)
 @given(
     stream=streams(),
     how=settings_of_winnow,

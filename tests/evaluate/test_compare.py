@@ -19,7 +19,7 @@ from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
@@ -261,14 +261,6 @@ def test_no_better_than_the_majority():
     found = compare(*noise(), ["majority", "averaged"])
     assert found.baseline == "majority"
     assert len(found.summary()) == 2
-
-
-def test_a_size_that_cannot_be_measured_is_left_open():
-    model = make_pipeline(FunctionTransformer(lambda X: X), GaussianNB())
-    found = compare(*IRIS, {"mine": model}, folds=3, repeats=1)
-    assert found.left_out == {}
-    assert found.best.n_bytes is None
-    assert "–" in found.to_text()
 
 
 @pytest.mark.parametrize(

@@ -177,7 +177,3 @@ def test_claims_about_degrees_can_fail(digits):
     six[6] = [replace(run, train_seconds=1e6, wrong=run.wrong * 0) for run in six[6]]
     found = holds(digits, six)
     assert [found[text] for text in (gain, slow, separable)] == [False, False, False]
-
-
-def test_claims_before_a_tenth_of_an_epoch_are_open(digits):
-    assert set(holds(digits, {2: [perform(RunKey(digits.digest, 2, 0, 0.05), digits)]}).values()) == {None}

@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 from sklearn.datasets import load_digits
-from sklearn.linear_model import Perceptron
 from sklearn.metrics import confusion_matrix
 from sklearn.preprocessing import StandardScaler
 
@@ -138,12 +137,6 @@ def test_colours_and_pipelines(two_classes):
     steps = [("scale", StandardScaler()), ("model", VotedPerceptronClassifier(random_state=0))]
     model = ClassifierPipeline(steps).fit(X, y)
     assert plots.RulesDisplay.from_estimator(model, X, y).errors["vote"][-1] == 1 - model.score(X, y)
-
-
-def test_classifiers_of_others_are_drawn(two_classes):
-    _, X, y = two_classes
-    other = Perceptron(random_state=0).fit(X, y)
-    assert plots.ConfusionsDisplay.from_estimator(other, X, y).counts.sum() == len(y)
 
 
 def test_one_row_is_one_row(digits):

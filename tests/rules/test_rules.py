@@ -17,7 +17,7 @@ from strategies import FAMILIES, How, Problem, contained, problems, scattered, t
 from votron.errors import NotRepresentableError, VotronError
 from votron.kernels import GaussianKernel, LinearKernel, NormalizedKernel, PolynomialKernel, PrecomputedKernel
 from votron.record import MistakeRecord
-from votron.rules import RULES, HoldoutCurve, Vectors, scan
+from votron.rules import RULES, Vectors, scan
 
 KNOWN = [family for family in sorted(FAMILIES) if family != "normalized precomputed"]
 """Kernels whose every value is known when rows are scored."""
@@ -272,17 +272,6 @@ def test_a_normalised_precomputed_kernel_predicts_the_same_labels(problem):
 def small_run():
     X, codes = scattered(20, 5, seed=7)
     return Fitted(Problem(PolynomialKernel(2), X, codes, n_steps=40), X[:6], codes[:6])
-
-
-def test_no_rows_and_no_mistakes():
-    run = small_run().with_holdout()
-    (stage,) = run.fast.staged(run.rows[:0], [40], CHOICES)
-    assert all(scores.shape == (0, 1) for scores in stage.scores.values())
-    none = MistakeRecord([], [], [], [], [], [], n_vectors=2, n_examples=5, n_steps=7)
-    vectors = Vectors(none, LinearKernel(), np.empty((0, 5)), holdout=HoldoutCurve(np.empty(0), np.empty(0), 3))
-    (stage,) = vectors.staged(run.rows, [7], CHOICES)
-    assert all((scores == 0).all() and scores.shape == (6, 2) for scores in stage.scores.values())
-    assert vectors.holdout_curve(run.rows, np.zeros(6)).best(7) == 0
 
 
 def test_rules_that_cannot_be_followed():

@@ -127,19 +127,6 @@ def test_the_margin_bounds_of_a_model_that_separates(digits):
     assert bound(found, "(7) with errors", LAST).error == pytest.approx(1 - math.exp(-seven))
 
 
-def test_the_pac_margin_bound_wants_many_examples_and_a_large_margin():
-    rng = np.random.RandomState(0)
-    X = np.vstack([rng.normal(3, 0.1, (2000, 2)), rng.normal(-3, 0.1, (2000, 2))])
-    y = np.repeat([1, 0], 2000)
-    found = certify(voted(kernel="linear", epochs=None, rule="average", normalize_kernel=True).fit(X, y), X, y)
-    of_average = bound(found, "PAC margin", AVERAGE)
-    kappa = 1 / found.margins["average"][0] ** 2
-    assert of_average.error == pytest.approx(theory.pac_margin_bound(4000, kappa, 0.05))
-    assert of_average.applies
-    assert of_average.vacuous
-    assert "PAC margin" not in str(found)  # the bound is of no use
-
-
 @pytest.mark.slow
 def test_the_comparators(digits):
     X, y = digits[0], digits[1] % 3

@@ -20,7 +20,6 @@ def write_bytes(path: Path, content: bytes, *, make_folders: bool = False) -> No
 
 
 def write_text(path: Path, content: str, *, make_folders: bool = False) -> None:
-    """Write a text file, in UTF-8, whole or not at all."""
     write_bytes(path, content.encode("utf-8"), make_folders=make_folders)
 
 

@@ -22,12 +22,10 @@ _PANDAS_KINDS = {
 
 
 def is_frame(thing: object) -> bool:
-    """Tell whether it is a DataFrame of pandas or polars."""
     return _is_a("DataFrame", thing, "pandas") or _is_a("DataFrame", thing, "polars")
 
 
 def in_pandas(thing: object) -> bool:
-    """Tell whether it is a DataFrame or Series of pandas."""
     return _is_a("DataFrame", thing, "pandas") or _is_a("Series", thing, "pandas")
 
 
@@ -37,7 +35,6 @@ def is_named_series(thing: Series) -> bool:
 
 
 def is_index(thing: object) -> bool:
-    """Tell whether it is an Index of pandas: the labels of rows."""
     return _is_a("Index", thing, "pandas")
 
 
@@ -84,7 +81,6 @@ def kind_of(column: Series) -> str:
 
 
 def columns_of_words(frame: Frame) -> Iterator[str]:
-    """Yield the names of the text columns."""
     for i, (name, dtype) in enumerate(zip(frame.columns, frame.dtypes, strict=True)):
         if not _is_number(dtype):  # which is quick where a frame is wide
             column = frame.iloc[:, i] if in_pandas(frame) else frame.to_series(i)
@@ -93,7 +89,6 @@ def columns_of_words(frame: Frame) -> Iterator[str]:
 
 
 def missing_in(column: Series) -> NDArray[np.bool_]:
-    """Tell which values of a column are missing, NaN included."""
     if in_pandas(column):
         return np.asarray(column.isna(), dtype=np.bool_)
     return np.asarray((column.fill_nan(None) if column.dtype.is_float() else column).is_null(), dtype=np.bool_)

@@ -43,7 +43,6 @@ def render(template: str, **context: object) -> str:
 
 
 def name_of(label: object, longest: int = 32) -> str:
-    """Return a label as a page shows it."""
     return shortened(on_one_line(str(label)), longest)
 
 

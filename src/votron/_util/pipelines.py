@@ -9,17 +9,14 @@ from votron._util.types import Estimator, Params, RowsLike
 
 
 def classifier_of(model: Estimator) -> Estimator:
-    """Return the classifier of a model: itself, or the last step of a pipeline."""
     return model.steps[-1][1] if hasattr(model, "steps") else model
 
 
 def steps_before(model: Estimator) -> list[Estimator]:
-    """Return the steps of a pipeline before its classifier; none where there is no pipeline."""
     return [step for _, step in model.steps[:-1]] if hasattr(model, "steps") else []
 
 
 def rows_for_classifier(model: Estimator, X: RowsLike) -> RowsLike:
-    """Return rows as the classifier of a model takes them."""
     return model[:-1].transform(X) if hasattr(model, "steps") else X
 
 
@@ -33,7 +30,6 @@ def weighs_classes(classifier: Estimator, provenance: Mapping[str, object]) -> b
 
 
 def summary_of(model: Estimator) -> Params:
-    """Return the main facts about a fitted classifier."""
     n_classes = len(model.classes_)
     found: Params = {"features": int(model.n_features_in_), "vectors": 1 if n_classes == 2 else n_classes}
     if hasattr(model, "kernel_"):

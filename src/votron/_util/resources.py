@@ -74,7 +74,6 @@ def _read(path: Path) -> str:
 def parse_memory_limit(
     value: int | str, owner: str = "VotedPerceptronClassifier", *, data_bytes: int | None = None
 ) -> int:
-    """Turn the parameter ``memory_limit`` into bytes."""
     if isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= 0:
         return int(value)
     if value == "auto":
@@ -97,12 +96,10 @@ def rows_in_bytes(X: Rows) -> int:
 
 
 def n_bytes(X: Rows) -> int:
-    """Return the memory that a matrix takes."""
     return int(X.data.nbytes + X.indices.nbytes + X.indptr.nbytes if sp.issparse(X) else X.nbytes)
 
 
 def chunks(n: int, size: int) -> Iterator[slice]:
-    """Yield slices that cover ``range(n)``."""
     for start in range(0, n, size):
         yield slice(start, min(start + size, n))
 
@@ -142,7 +139,6 @@ class Growing:
 
 
 def effective_threads(n_jobs: int | None, owner: str = "votron") -> int:
-    """Turn the parameter ``n_jobs`` into a number of threads."""
     if n_jobs is None:
         openmp = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()  # a list for nested threads
         return min(_n_cores(), max(1, int(openmp))) if openmp.isdecimal() else _n_cores()

@@ -34,7 +34,6 @@ def did_you_mean(given: object, known: Iterable[object]) -> str:
 
 
 def on_one_line(text: str) -> str:
-    """Return a text with a single space wherever it has white space."""
     return " ".join(text.split())
 
 
@@ -150,6 +149,5 @@ def as_csv(rows: Iterable[Iterable[object]]) -> str:
 
 
 def wants_colour(stream: TextIO) -> bool:
-    """Tell whether this is a terminal that shows colours."""
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" or sys.platform == "win32"
     return stream.isatty() and not plain

@@ -78,7 +78,7 @@ _how = (
     _read("--encoding", "NAME", "Encoding of text files, such as latin-1 (default: utf-8)."),
     switch("header", "Whether the first line of CSV names the columns.", group="Reading data", into="reading"),
     _read("--delimiter", "C", "Character between CSV fields, or tab (default: detected)."),
-    _read("--quote", "C", "Character around CSV fields; '' for none (default: detected)."),
+    _read("--quote", "C", "Character around CSV fields; '' for none (default: \")."),
     _read("--decimal", "C", "Decimal mark of CSV, . or , (default: as each column shows)."),
     _is("--rgb", "Read images in colour instead of grey."),
     _read("--resize", "HxW", "Resize images to this height and width.", height_and_width),

@@ -73,10 +73,15 @@ class Source:
         file: IO[bytes] = self._file.open("rb") if self.compression is None else openers[self.compression](self._file)
         return file
 
-    def read(self) -> bytes:
-        """Return all of its bytes, expanded up to the limit."""
+    def open_text(self) -> IO[bytes]:
+        """Return a reader of its text, in UTF-8."""
+        file: Any = self.open()
+        return file if self.encoding is None else codecs.EncodedFile(file, "utf-8", self.encoding)
+
+    def read(self, *, text: bool = False) -> bytes:
+        """Return all of its bytes, expanded up to the limit, or its text in UTF-8."""
         chunks, n = [], 0
-        with source_errors(self), self.open() as file:
+        with source_errors(self), self.open_text() if text else self.open() as file:
             if self.compression is None:
                 return file.read()
             while chunk := file.read(_HEAD):
@@ -146,17 +151,10 @@ def _check_text(data: bytes, name: str, first_line: int = 1) -> None:
     )
 
 
-def _recoder(source: Source) -> Callable[[bytes], bytes]:
-    """Return a function that brings one chunk of a text after another into UTF-8; the last one is empty."""
-    if source.encoding is None:
-        return lambda chunk: chunk
-    decoder = codecs.getincrementaldecoder(source.encoding)()
-    return lambda chunk: decoder.decode(chunk, final=not chunk).encode()
-
-
 def text_head(source: Source) -> bytes:
     """Return the first lines of a text in UTF-8."""
-    head = _recoder(source)(source.head).removeprefix(codecs.BOM_UTF8)
+    with source.open_text() as file:
+        head = file.read(_HEAD).removeprefix(codecs.BOM_UTF8)
     if len(source.head) == _HEAD:
         head = head[: head.rfind(b"\n") + 1] or head[:-4]  # where a character may be cut
     _check_text(head, source.name)
@@ -166,8 +164,7 @@ def text_head(source: Source) -> bytes:
 def whole_text(source: Source) -> bytes:
     """Return a text in UTF-8, without a byte order mark."""
     text_head(source)  # what is no text is refused before all of it is read
-    recoded = _recoder(source)
-    data = (recoded(source.read()) + recoded(b"")).removeprefix(codecs.BOM_UTF8)
+    data = source.read(text=True).removeprefix(codecs.BOM_UTF8)
     _check_text(data, source.name)
     return data
 
@@ -178,9 +175,9 @@ def text_parts(source: Source, batch_bytes: int | None, ends: Callable[[bytes], 
         yield whole_text(source), 1
         return
     text_head(source)
-    recoded, line = _recoder(source), 1
-    with source.open() as file:
-        data = recoded(file.read(max(batch_bytes, 8))).removeprefix(codecs.BOM_UTF8)
+    line = 1
+    with source.open_text() as file:
+        data = file.read(max(batch_bytes, 8)).removeprefix(codecs.BOM_UTF8)
         more = bool(data)
         while more:
             chunk = file.read(max(batch_bytes, len(data)))  # a record without an end is not looked at too often
@@ -192,4 +189,4 @@ def text_parts(source: Source, batch_bytes: int | None, ends: Callable[[bytes], 
                 yield part, line
                 line += part.count(b"\n")
                 del part
-            data += recoded(chunk)
+            data += chunk

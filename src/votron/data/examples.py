@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,6 +14,10 @@ from numpy.typing import NDArray
 from votron._util.text import on_one_line, shortened
 from votron._util.types import Array, RowsLike
 from votron.errors import DataError
+
+if TYPE_CHECKING:
+    from votron.data.formats.base import Part
+    from votron.data.options import ReadOptions
 
 __all__ = ["Examples"]
 
@@ -119,16 +124,20 @@ class Examples:
 # -- arrays -----------------------------------------------------------------------------------------------------------
 
 
-def array_examples(X: RowsLike, y: Array | None, about: Examples, name: str, label: str | None) -> Examples:
+def array_examples(part: Part, options: ReadOptions, about: Examples, name: str) -> Examples:
     """Return checked examples of an array, or CSR matrix, and labels; of images, with a row for each."""
-    shape: tuple[int, ...] | None = None
+    for option in (option for option in ("as_text", "drop") if getattr(options, option)):
+        raise DataError(f"The option {option!r} is for tables. {name} is not one: leave it out.", parameter=option)
+    X, y = part.X, None if options.labels == "none" else part.y
+    if y is None and options.labels == "required":
+        raise DataError(f"There are no labels in {name}.")
     if X.dtype.kind not in "biuf" or X.ndim < 2:
         raise DataError(
             f"The features in {name} must be numbers in two dimensions or more. Got values of type {X.dtype} in "
             f"{X.ndim} instead."
         )
-    if X.ndim > 2:
-        X, shape = X.reshape(X.shape[0], math.prod(X.shape[1:])), X.shape[1:]
+    shape = X.shape[1:] if X.ndim > 2 else None
+    X = X.reshape(X.shape[0], math.prod(shape)) if shape else X
     if X.dtype.kind == "b" or X.dtype.itemsize > 8:
         X = X.astype(np.uint8 if X.dtype.kind == "b" else np.float64)
     if 0 in X.shape:
@@ -141,7 +150,10 @@ def array_examples(X: RowsLike, y: Array | None, about: Examples, name: str, lab
     if y.shape != (X.shape[0],):
         got = " x ".join(map(str, y.shape))
         raise DataError(f"There must be one label for each of the {X.shape[0]} examples of {name}. Got {got} instead.")
-    return replace(about, y=tidy_labels(y, f"The labels of {name}"), label=label)
+    if options.drop_unlabelled and y.dtype.kind == "f" and np.isnan(y).any():
+        n = int(np.isnan(y).sum())
+        about, y = replace(about.take(~np.isnan(y)), dropped=n, unlabelled=n), y[~np.isnan(y)]
+    return replace(about, y=tidy_labels(y, f"The labels of {name}"), label=part.label)
 
 
 def _check_finite(X: RowsLike, name: str, first_row: int) -> None:
@@ -152,7 +164,8 @@ def _check_finite(X: RowsLike, name: str, first_row: int) -> None:
         return
     at = int(np.argmin(np.isfinite(values)))
     if sp.issparse(X):
-        row, column = int(np.searchsorted(X.indptr, at, side="right")) - 1, int(X.indices[at])
+        cells = X.tocoo()
+        row, column = cells.row[at], cells.col[at]
     else:
         row, column = divmod(at, X.shape[1])
     raise DataError(
@@ -167,10 +180,7 @@ def _check_finite(X: RowsLike, name: str, first_row: int) -> None:
 def tidy_labels(y: Array, what: str) -> Array:
     """Return labels as int64 where they are whole numbers, else as truth values, text or float64."""
     if y.dtype.kind in "SU":
-        try:
-            y = np.char.decode(y, "utf-8") if y.dtype.kind == "S" else y
-        except UnicodeDecodeError:
-            raise DataError(f"{what} must be text in UTF-8.") from None
+        y = np.char.decode(y, "utf-8", "replace") if y.dtype.kind == "S" else y
         return y.astype(f"U{max(1, np.char.str_len(y).max(initial=1))}", copy=False)
     if y.dtype.kind in "bi":
         return y if y.dtype.kind == "b" else y.astype(np.int64)

@@ -13,7 +13,7 @@ import numpy as np
 from votron._util.files import write_bytes
 from votron.data._sources import Source, source_errors
 from votron.data.examples import Examples, array_examples, convert_labels
-from votron.data.formats import FORMATS, Format, Part, format_named, format_of_suffix
+from votron.data.formats import FORMATS, Format, format_named, format_of_suffix
 from votron.data.options import ReadOptions
 from votron.data.tables import frame_examples
 from votron.errors import DataError, VotronError
@@ -145,7 +145,7 @@ def _examples(format: Format, source: Source, options: ReadOptions, batch_bytes:
             if about.columns is not None:
                 found = frame_examples(part, options, about, source.name, may_be_empty=batch_bytes is not None)
             else:
-                found = _checked_arrays(part, options, about, source.name, format.labels_at)
+                found = array_examples(part, options, about, source.name)
             if found.y is not None:
                 what = f"The labels of {source.name}"
                 found = replace(found, y=convert_labels(found.y, options.label_kind, what, found.place))
@@ -154,22 +154,6 @@ def _examples(format: Format, source: Source, options: ReadOptions, batch_bytes:
             del found
     if not row:
         raise DataError(f"There are no examples in {source.name}.")
-
-
-def _checked_arrays(part: Part, options: ReadOptions, about: Examples, name: str, labels_at: str) -> Examples:
-    for option in (name for name in ("as_text", "drop") if getattr(options, name)):
-        raise DataError(f"The option {option!r} is for tables. {name} is not one: leave it out.", parameter=option)
-    if labels_at and options.label is not None and options.labels == "required":
-        raise DataError(
-            f"The labels of {name} are {labels_at}: leave label out. Got {options.label!r} instead.", parameter="label"
-        )
-    y = None if options.labels == "none" else part.y
-    if y is None and options.labels == "required":
-        raise DataError(f"There are no labels in {name}.")
-    if options.drop_unlabelled and y is not None and y.dtype.kind == "f" and np.isnan(y).any():
-        kept, n = ~np.isnan(y), int(np.isnan(y).sum())
-        y, about = y[kept], replace(about.take(kept), dropped=n, unlabelled=n)
-    return array_examples(about.X, y, about, name, part.label)
 
 
 # -- what it is -------------------------------------------------------------------------------------------------------

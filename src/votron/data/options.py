@@ -89,6 +89,8 @@ _RULES: dict[str, tuple[str, Callable[[Any], bool]]] = {
 class ReadOptions:
     """Options for reading data: the keyword arguments of `read_examples` and `open_batches`.
 
+    Options for other formats than that of the data are ignored.
+
     Parameters
     ----------
     label : str, int or path-like, optional
@@ -179,14 +181,18 @@ class ReadOptions:
             given = getattr(self, name)
             values = (given,) if isinstance(given, one) else tuple(given) if isinstance(given, Iterable) else given
             object.__setattr__(self, name, values)
-        for name, (rule, holds) in _RULES.items():
-            value = getattr(self, name)
-            if value != self.__dataclass_fields__[name].default and not holds(value):
-                raise _refused(name, rule, value)
         from votron.data.formats import FORMATS, format_named
 
-        if self.format is not None and not (isinstance(self.format, str) and format_named(self.format)):
-            raise _refused("format", f"be one of {', '.join(map(repr, FORMATS))}", self.format)
+        formats = (
+            f"be one of {', '.join(map(repr, FORMATS))}",
+            lambda name: isinstance(name, str) and format_named(name),
+        )
+        for name, (rule, holds) in {**_RULES, "format": formats}.items():
+            value = getattr(self, name)
+            if value != self.__dataclass_fields__[name].default and not holds(value):
+                raise VotronError(
+                    f"The {name!r} parameter of read_examples must {rule}. Got {value!r} instead.", parameter=name
+                )
 
     @property
     def missing_texts(self) -> tuple[str, ...]:
@@ -197,7 +203,3 @@ class ReadOptions:
     def kind_of(self, name: str) -> str | None:
         """Return what a column must hold, if that is given."""
         return "text" if name in self.as_text else None if self.columns is None else self.columns.get(name)
-
-
-def _refused(name: str, rule: str, got: object) -> VotronError:
-    return VotronError(f"The {name!r} parameter of read_examples must {rule}. Got {got!r} instead.", parameter=name)

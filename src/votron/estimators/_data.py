@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from votron.estimators.base import VotronClassifier
 
 M = TypeVar("M", bound=Callable[..., Any])
-"""A method."""
 _OF_ONE_RUN = ("cluster_account_", "validation_moments_", "validation_scores_")
 """Attributes that further training does not keep."""
 
@@ -118,17 +117,9 @@ def is_collection(X: RowsLike) -> bool:
 
 
 def validated(
-    estimator: BaseEstimator,
-    X: RowsLike,
-    y: Labels = "no_validation",
-    *,
-    kernel: object,
-    reset: bool,
+    estimator: BaseEstimator, X: RowsLike, y: Labels = "no_validation", *, kernel: object, reset: bool
 ) -> tuple[Rows, Labels]:
-    """Return data, and labels if any, as the engine takes them: no half floats, CSR in canonical form.
-
-    A kernel that is made already also says whether the data are for it.
-    """
+    """Return data, and labels if any, as the engine takes them, or refuse what is not for the kernel."""
     if is_collection(X):
         raise VotronError(
             f"{type(estimator).__name__} takes no Dask collections here: VotedPerceptronClassifier and "
@@ -185,15 +176,11 @@ def checked_chunk(chunk: RowsLike, owner: str) -> Rows:
 
 
 def _gathered(values: Labels, rows: SpreadRows, what: str) -> Labels:
-    """Return one value for each row, such as its label, here; refuse those that do not go with the rows."""
+    """Return one value for each row, such as its label, here."""
     if is_collection(values):
         parts = results_of(rows.client, rows.client.compute(np.ravel(values.to_delayed()).tolist()))
-        lengths = [len(part) for part in parts]
-        if sum(lengths) == rows.shape[0] and lengths != rows.lengths:
-            raise DataError(
-                f"The {what} must have chunks as long as those of X, so that each goes with its row: "
-                f"{_listed(np.array(rows.lengths))}. Got {_listed(np.array(lengths))} instead."
-            )
+        if [len(part) for part in parts] != rows.lengths:
+            raise DataError(f"The {what} must have chunks as long as those of X, so that each goes with its row.")
         values = np.concatenate([np.asarray(part) for part in parts])
     values = np.asarray(values)
     if values.ndim and len(values) != rows.shape[0]:
@@ -210,39 +197,27 @@ def encode_labels(y: Labels, classes: Labels = None) -> tuple[Array, Index]:
     Two classes have one vector, number 0, for the second of them: its labels are 0, those of the first class 1.
     """
     y = np.asarray(y)
-    if classes is None or y.dtype.kind not in "iubUS":  # it warns of many classes, which a batch may have
-        check_classification_targets(y)
-    found, codes = _sorted("labels", y) if classes is None else _among(y, _read_classes(classes))
+    try:
+        if classes is None or y.dtype.kind not in "iubUS":  # it warns of many classes, which a batch may have
+            check_classification_targets(y)
+        if classes is None:
+            found, codes = np.unique(y, return_inverse=True)
+        else:
+            found = _read_classes(classes)
+            unknown, codes = np.setdiff1d(y, found), np.asarray(np.searchsorted(found, y))
+    except TypeError:  # they cannot be sorted
+        raise VotronError("The labels must be all numbers or all text, and none may be missing.") from None
+    if classes is not None and len(unknown):
+        raise VotronError(
+            f"The labels must be among the classes {_listed(found)} that this model knows (the first call of "
+            f"partial_fit can name more with classes=[...]). Got {unknown.tolist()[0]!r} instead."
+        )
     codes = codes.astype(np.int64).reshape(-1)
     return found, 1 - codes if len(found) == 2 else codes
 
 
 def _read_classes(classes: Labels) -> Array:
-    """Return the classes that a user names, sorted, each once."""
-    given = classes if hasattr(classes, "dtype") else list(classes)
-    return _sorted("'classes' of partial_fit", np.asarray(given).reshape(-1))[0]
-
-
-def _sorted(what: str, values: Array) -> tuple[Array, Array]:
-    """Return the distinct values in order, and which of them each value is."""
-    try:
-        return np.unique(values, return_inverse=True)
-    except TypeError:
-        kinds = sorted({type(value).__name__ for value in values.tolist()})
-        raise VotronError(
-            f"The {what} must be of one type, so that they can be sorted: all numbers, or all text. "
-            f"Got {' and '.join(kinds)} instead."
-        ) from None
-
-
-def _among(y: Array, found: Array) -> tuple[Array, Index]:
-    unknown = np.setdiff1d(_sorted("labels", y)[0], found)
-    if len(unknown):
-        raise VotronError(
-            f"The labels must be among the classes {_listed(found)} that this model knows (the first call of "
-            f"partial_fit can name more with classes=[...]). Got {unknown.tolist()[0]!r} instead."
-        )
-    return found, np.searchsorted(found, y)
+    return np.unique(classes if hasattr(classes, "dtype") else list(classes))
 
 
 def check_two_classes(classes: Array, shape: tuple[int, int]) -> None:
@@ -272,8 +247,7 @@ def weighed(
 ) -> tuple[Index | None, Floats | None]:
     """Return the numbers of the rows with a weight above 0 (None: all), and their weights (None: all the same).
 
-    ``scaled`` divides weights by their mean, ``least`` rows must be left. The ``classes`` are those that there are, if
-    the labels may lack some.
+    ``scaled`` divides weights by their mean; ``least`` rows must be left; labels may lack some of the ``classes``.
     """
     owner, class_weight = type(model).__name__, getattr(model, "class_weight", None)
     weights = np.ones(len(y)) if sample_weight is None else _given(sample_weight, len(y), owner)
@@ -284,12 +258,7 @@ def weighed(
     kept = np.flatnonzero(weights)
     if len(kept) < least:
         raise VotronError(f"The weights of {owner} must not all be zero, since no row is left to train on.")
-    if len(kept) < len(y):
-        weights, left = weights[kept], set(y[kept].tolist())
-        lost = [label for label in dict.fromkeys(y.tolist()) if label not in left]
-        if lost and classes is None and len(left) > 1:
-            names = ", ".join(map(repr, lost[:5])) + (", ..." if len(lost) > 5 else "")
-            warn(f"No row of {names} has a weight above 0: the model will not know such a class.")
+    weights = weights[kept]
     alike = (weights == (weights[0] if scaled else 1.0)).all()
     if scaled and not alike:
         weights = np.ldexp(weights, -np.frexp(weights.max())[1])  # exact: weights of mean 1 stay as they are
@@ -322,7 +291,7 @@ def _of_classes(model: Estimator, classes: Classes, places: Index) -> Floats:
 
 
 def margins_of(model: Estimator) -> float | Floats:
-    """Return τ of a model that knows its classes, or where it differs by class, for the rows of each code."""
+    """Return τ, or where it differs by class, that of the rows of each code."""
     if not isinstance(model.margin, dict):
         return float(model.margin)
     found = _by_class(model, "margin", model.classes_.tolist(), missing=0.0)
@@ -413,13 +382,12 @@ def training_data(
     if sample_weight is not None or getattr(model, "class_weight", None) is not None:
         scaled = scaled and not batch
         kept, weights = weighed(model, labels, sample_weight, scaled=scaled, classes=classes, least=int(not batch))
+    model.classes_, codes = encode_labels(labels if kept is None else labels[kept], classes)
+    check_two_classes(model.classes_, (len(codes), rows.shape[1]))
     if kept is not None:
-        labels = labels[kept]
         if is_precomputed(kernel):
             check_gram(rows)
         some = rows[np.ix_(kept, kept)] if is_precomputed(kernel) else rows[kept]
-    model.classes_, codes = encode_labels(labels, classes)
-    check_two_classes(model.classes_, some.shape)
     fingerprint = None
     if not isinstance(rows, SpreadRows):
         given = codes

@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import check_is_fitted
 
@@ -111,7 +110,6 @@ def _maximal_margins(kernel: Kernel, rows: Rows, labels: Labels, n_threads: int,
 
     model = KernelAdatronClassifier(kernel=kernel, n_jobs=n_threads, **params)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.simplefilter("ignore", UserWarning)
         model.fit(rows, labels)
     return MaximalMarginView(model).margins(rows, labels, "last")
@@ -170,7 +168,7 @@ class RecordView(TheoryView):
         )
 
     def _chosen_by_held_out(self) -> tuple[str, str]:
-        """Return what, beside the vectors of a rule, held-out rows chose, and how to have it otherwise."""
+        """Return what held-out rows chose beside the vectors of a rule, and how to have it otherwise."""
         auto, end = self.model.rule == "auto", self.model.history_.end_chosen_by
         if end == "early_stopping":
             return "moment and the rule were" if auto else "moment was", "early_stopping=False"

@@ -5,9 +5,8 @@ once a fold, and one scan over its record scores every rule at every moment. Set
 training rows first, and the best third of them on three times as many, until all rows are used (successive halving;
 Jamieson & Talwalkar, 2016). Where the best value of a list is its least or its largest, the next value is tried too.
 
-The highest of hundreds of scores owes its place to luck as much as to merit. A number has neighbours, though, which are
-about as good and whose luck is another. So settings are compared by *steady* scores: each score is averaged with those
-of its neighbours in epochs, gamma, margin and degree, one parameter after another.
+The highest of hundreds of scores owes its place partly to luck. So settings are compared by *steady* scores: each is
+averaged with those of its neighbours in epochs, gamma, margin and degree, one parameter after another.
 """
 
 from __future__ import annotations
@@ -70,7 +69,6 @@ class Setting:
 
 
 def _comparable(params: Params) -> Hashable:
-    """Return parameters as a set; what is not a number or a name, such as a function, equals itself only."""
     return frozenset((name, value if isinstance(value, str | Real) else id(value)) for name, value in params.items())
 
 
@@ -242,7 +240,6 @@ def ranked(trials: Iterable[Trial], rules: Sequence[str]) -> list[Point]:
 
 
 def best_of_each(points: Sequence[Point]) -> list[Point]:
-    """Return the first point of each trial."""
     first: dict[Trial, Point] = {}
     for point in points:
         first.setdefault(point.trial, point)
@@ -273,8 +270,7 @@ def scorer_for(scoring: str | Callable[..., float] | None) -> Callable[..., floa
     asked = getattr(scorer, "_response_method", "predict")
     if not any(hasattr(_Scored, name) for name in ([asked] if isinstance(asked, str) else asked)):
         raise VotronError(
-            "The 'scoring' parameter of VotedPerceptronClassifierCV must be a scorer of labels or scores, since a "
-            f"search has no probabilities. Got {scoring!r} instead.",
+            f"A search has no probabilities, so it takes scorers of labels or scores. Got {scoring!r} instead.",
             parameter="scoring",
         )
     if "sample_weight" in inspect.signature(getattr(scorer, "_score_func", scorer)).parameters:
@@ -300,7 +296,7 @@ class Search:
     stopped: str = ""
 
     def run(self) -> list[Point]:
-        """Search, and return the best moment and rule of each trial, the best first."""
+        """Return the best moment and rule of each trial, the best first."""
         self._started = time.monotonic()
         scoring, folder, self._same = self.model.scoring, self.model.resume, list[object]()
         # scikit-learn's accuracy checks labels each time

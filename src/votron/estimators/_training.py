@@ -80,7 +80,7 @@ def kernel_on(model: Estimator, X: Rows | SpreadRows) -> Kernel:
 
 
 def resolved_gamma(gamma: str, rows: Rows | SpreadRows) -> float:
-    """Return the number that "scale" or "auto" stands for, as in scikit-learn's SVC."""
+    """Return what "scale" or "auto" stands for, as in scikit-learn's SVC."""
     n_features = int(rows.shape[1])
     if gamma == "auto":
         return 1.0 / n_features
@@ -126,14 +126,7 @@ def learnable_rows(rows: Rows | SpreadRows, kernel: Kernel, *, at_least: int = 1
 def n_steps_of(model: Estimator, n_examples: int) -> int:
     if model.epochs is None:
         return int(model.MAX_EPOCHS) * n_examples
-    n_steps = round(float(model.epochs) * n_examples)
-    if not 1 <= n_steps <= _LONGEST:
-        raise VotronError(
-            f"The 'epochs' parameter of {type(model).__name__} must present between 1 and 2^62 examples, of "
-            f"{n_examples} in an epoch. Got {model.epochs!r} instead.",
-            parameter="epochs",
-        )
-    return n_steps
+    return min(max(1, round(float(model.epochs) * n_examples)), _LONGEST)
 
 
 def presentation(
@@ -148,12 +141,6 @@ def presentation(
             )
         n, owner, codes = len(learnable), type(model).__name__, data.codes[learnable]
         n_held = int(np.ceil(model.validation_fraction * n))
-        if n_held >= n:
-            raise VotronError(
-                f"The 'validation_fraction' parameter of {owner} must leave an example to train on, of {n} that can "
-                f"be learnt. Got {model.validation_fraction!r} instead.",
-                parameter="validation_fraction",
-            )
         kept, held = held_out_split(codes, n_held, rng, every_class_trained=True)
         if not len(held):
             raise VotronError(
@@ -266,7 +253,7 @@ def watched(
     unit: str = "examples",
     words: Callable[[int, int], str] = "epoch {}, {:,} mistakes".format,
 ) -> tuple[T, bool]:
-    """Train, and return the outcome and whether Ctrl-C ended training."""
+    """Return the outcome of training, and whether Ctrl-C ended it."""
     with Progress(n_steps, True, unit=unit) if model.verbose else nullcontext() as bar:
         watch = Watch(bar, words, model._deadline)
         with watch.minding_ctrl_c():
@@ -336,14 +323,12 @@ def class_numbers(codes: Index, n_vectors: int) -> Index:
 
 
 def come_grouped(codes: Index) -> bool:
-    """Tell whether labels come class after class."""
     runs = 1 + np.count_nonzero(codes[1:] != codes[:-1])
     few = len(codes) > 1 and runs <= 1 + codes.max()  # if not, there is no need to count classes
     return bool(few and runs == len(np.unique(codes)) < len(codes))
 
 
 def history_of(model: Estimator, data: TrainingData, n_learnable: int, **more: Any) -> TrainingHistory:
-    """Return what any training has in its history, and ``more``."""
     gamma = model.gamma if reads_gamma(getattr(model, "kernel", None)) else None
     return TrainingHistory(
         n_rows=data.n_given,

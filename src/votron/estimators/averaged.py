@@ -32,6 +32,7 @@ from votron.estimators._probabilities import ProbabilisticClassifier, slope_of
 from votron.estimators._training import Sample, class_numbers, come_grouped, second_half
 from votron.kernels import LinearKernel
 from votron.rules.forms import Form, Linear, linear_scores
+from votron.rules.vectors import n_right
 
 if TYPE_CHECKING:
     from votron.estimators._evidence import WeightsView
@@ -227,7 +228,7 @@ class AveragedPerceptronClassifier(ProbabilisticClassifier):
     ) -> TrainingRun:
         rows, weights = data.rows, data.weights
         if isinstance(rows, SpreadRows):
-            run: Callable[..., TrainingRun] = rows.presenter(trainer, weights=weights)
+            run: Callable[..., TrainingRun] = partial(SpreadRows.present, trainer=trainer, weights=weights)
         else:
             options: Params = {"n_threads": self._n_threads, "after_pass": after_pass, "pauses": scored.pauses}
             run = partial(trainer.run, weights=weights, **options)
@@ -243,9 +244,7 @@ class AveragedPerceptronClassifier(ProbabilisticClassifier):
         held_out: Index,
         scored: ScoredRows,
     ) -> tuple[TrainingRun, PrimalTrainer]:
-        """Run the engine; return what happened, and where the held-out part was predicted best."""
-        from votron.rules.vectors import n_right
-
+        """Return the run, and the trainer where the held-out part was predicted best."""
         unseen, answers, weights = data.rows[held_out], data.codes[held_out], data.weights
         count = None if weights is None else weights[held_out]
         in_all = len(answers) if count is None else float(count.sum())
@@ -290,9 +289,7 @@ class AveragedPerceptronClassifier(ProbabilisticClassifier):
         return self._linear()[1]
 
     def _linear(self, trainer: PrimalTrainer | None = None) -> tuple[Rows, Floats]:
-        if trainer is None:
-            check_is_fitted(self)
-            trainer = self._trainer
+        trainer = trainer or self._trainer
         return trainer.average() if self.average else trainer.last()
 
     def _scores(self, rows: Rows) -> Floats:

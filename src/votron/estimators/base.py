@@ -60,7 +60,6 @@ class VotronClassifier(ClassifierMixin, BaseEstimator):
 
     def _validate_params(self) -> None:
         """Refuse parameters that are out of range, and ask whether a name that is nearly right was meant."""
-        owner = type(self).__name__
         try:
             super()._validate_params()
         except InvalidParameterError as error:
@@ -71,9 +70,7 @@ class VotronClassifier(ClassifierMixin, BaseEstimator):
                     raise VotronError(f"{error}{meant}", parameter=name) from None
             raise
         if getattr(self, "memory_limit", "auto") != "auto":
-            parse_memory_limit(self.memory_limit, owner)
-        if hasattr(self, "n_jobs"):
-            effective_threads(self.n_jobs, owner)
+            parse_memory_limit(self.memory_limit, type(self).__name__)
 
     @property
     def _n_threads(self) -> int:
@@ -97,7 +94,7 @@ class VotronClassifier(ClassifierMixin, BaseEstimator):
         self
             The fitted model.
         """
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} only predicts.")
 
     def decision_function(self, X: RowsLike) -> Scores:
         """Return the scores of rows.
@@ -326,20 +323,15 @@ class SupportVectorMixin:
         return self._weights("intercept_")[1]
 
     def _weights(self, name: str) -> tuple[Rows, Floats]:
-        """Return weights and intercepts, or say why there are none."""
         from votron.rules.forms import Expansion, Linear
 
-        kind = type(self).__name__
-        if "support_" not in self.__dict__:
-            raise NotAvailableError(f"This {kind} has no {name!r} before it is fitted.")
-        form = self._form()[0]  # type: ignore[attr-defined]
-        if form.kernel is None or form.kernel.affine() is None:
-            raise NotAvailableError(f"This {kind} has no {name!r}: its kernel, {form.kernel!r}, is not linear.")
+        check_is_fitted(self)
+        form = self._form()[0] if self.kernel_.affine() is not None else None  # type: ignore[attr-defined]
         linear = form.reduced() if isinstance(form, Expansion) else None
         if not isinstance(linear, Linear):
             raise NotAvailableError(
-                f"This {kind} has no {name!r}: it predicts by {form.rule!r}, with many vectors a class, and no weights "
-                "of its own; with_rule('average') and with_rule('last') have some."
+                f"This {type(self).__name__} has no {name!r}, which needs a linear kernel and a rule of one vector a "
+                "class, such as with_rule('average')."
             )
         return linear.weights()
 

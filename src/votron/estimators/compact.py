@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import ClassVar, Self
+from typing import Any, ClassVar
 
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from votron._util.types import Estimator, Floats, Labels, Rows, RowsLike
-from votron.errors import VotronError
+from votron._util.types import Estimator, Floats, Rows
 from votron.estimators._probabilities import ProbabilisticClassifier
 from votron.kernels.base import is_precomputed
 from votron.rules.forms import Expansion, Form, Linear
@@ -67,13 +66,6 @@ class CompactClassifier(ProbabilisticClassifier):
     def __init__(self, n_jobs: int | None = None) -> None:
         self.n_jobs = n_jobs
 
-    def fit(self, X: RowsLike, y: Labels) -> Self:  # type: ignore[override]
-        """Refuse: what training needs is gone."""
-        raise VotronError(
-            f"{type(self).__name__} only predicts: train a classifier, such as VotedPerceptronClassifier, and call "
-            "its method compact()."
-        )
-
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_predictor")
 
@@ -88,10 +80,9 @@ class CompactClassifier(ProbabilisticClassifier):
     @property
     def dual_coef_(self) -> Floats:
         """Coefficients of the support vectors, if the form is "expansion"."""
-        form = self.__dict__.get("_predictor")
-        if not isinstance(form, Expansion):
-            raise AttributeError(f"This {type(self).__name__} has no 'dual_coef_': its form is no expansion.")
-        return form.dual_coef if form.divisor is None else form.dual_coef / form.divisor[:, None]
+        form: Any = self._predictor
+        found: Floats = form.dual_coef if form.divisor is None else form.dual_coef / form.divisor[:, None]
+        return found
 
     def _scores(self, rows: Rows) -> Floats:
         self._validate_params()
@@ -119,7 +110,7 @@ def compacted(model: Estimator) -> CompactClassifier:
     made.classes_, made.dropped_ = model.classes_, dropped
     made.made_from_ = getattr(model, "made_from_", type(model).__name__)
     made.rule_ = rule_of(model)
-    made._ties_to_first = getattr(model, "_ties_to_first", False)
+    made._ties_to_first = model._ties_to_first
     if isinstance(model, ProbabilisticClassifier) and hasattr(model, "predict_proba"):
         made._slopes = {made.form_: model._slope()}
     for name in ("n_features_in_", "feature_names_in_"):

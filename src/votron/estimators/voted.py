@@ -35,11 +35,7 @@ from votron.estimators._data import (
     training_data,
     validated,
 )
-from votron.estimators._probabilities import (
-    ProbabilisticClassifier,
-    progressive_scores,
-    slope_of,
-)
+from votron.estimators._probabilities import ProbabilisticClassifier, progressive_scores, slope_of
 from votron.estimators._training import EarlyStop, Sample, Watch, class_numbers, come_grouped, second_half
 from votron.estimators.base import SupportVectorMixin
 from votron.kernels.base import Kernel, is_precomputed
@@ -62,6 +58,7 @@ if TYPE_CHECKING:
 
 __all__ = ["VotedPerceptronClassifier"]
 
+Trainer = DualTrainer | LinearTrainer
 _UNIT = ", vectors of length 1"
 _REMEDY = "the data may not be separable with this kernel; give a number of epochs, or raise the degree"
 
@@ -296,7 +293,6 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
         return self
 
     def _suited_kernel(self, rows: Rows | SpreadRows, *, first: bool = True) -> Kernel:
-        """Return the kernel of these rows, with the arithmetic that suits them; a further batch may not change it."""
         kernel = training.kernel_on(self, rows)
         if not first and kernel != self.kernel_:  # its vectors are in another feature space
             raise VotronError(
@@ -307,7 +303,7 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
         some = examples_of(rows)
         return kernel.suited_to(some) if first else self.kernel_.still_suited_to(some)
 
-    def _new_trainer(self, rows: Rows | SpreadRows, n_steps: int, *, weighted: bool) -> DualTrainer | LinearTrainer:
+    def _new_trainer(self, rows: Rows | SpreadRows, n_steps: int, *, weighted: bool) -> Trainer:
         """Return the engine that is fastest on these data; the record is the same. The linear one knows no weights."""
         # early stopping asks for the record on the way, which the linear engine has at the end only
         exact = not (self.early_stopping or self._largest_margin or weighted or isinstance(rows, SpreadRows))
@@ -321,7 +317,6 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
         return float(np.max(margins_of(self)))
 
     def _resumed(self, rows: Rows | SpreadRows) -> DualTrainer:
-        """Return a trainer that stands where the record ends, if there is one."""
         if hasattr(self, "record_"):
             return DualTrainer.resume(self.kernel_, margins_of(self), self.record_, self.support_vectors_)
         trainer = DualTrainer(self.kernel_, self._n_vectors, margins_of(self))
@@ -330,7 +325,7 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
 
     def _train(
         self,
-        trainer: DualTrainer | LinearTrainer,
+        trainer: Trainer,
         data: TrainingData,
         order: Index,
         n_steps: int,
@@ -345,7 +340,8 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
         if isinstance(trainer, DualTrainer):
             options |= {"ids": ids, "weights": data.weights}
             if isinstance(rows, SpreadRows):
-                run, options = rows.runner(trainer, **options, memory_limit=self.memory_limit), {}
+                run = SpreadRows.run
+                options |= {"trainer": trainer, "memory_limit": self.memory_limit}
             else:
                 again = n_steps > len(order) or trainer.n_events > trainer.n_support
                 options["memory"] = parse_memory_limit(self.memory_limit, data_bytes=n_bytes(rows)) if again else 0
@@ -360,15 +356,9 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
         return done
 
     def _train_until_best(
-        self,
-        trainer: DualTrainer | LinearTrainer,
-        data: TrainingData,
-        order: Index,
-        held_out: Index,
-        n_steps: int,
-        seed: int,
+        self, trainer: Trainer, data: TrainingData, order: Index, held_out: Index, n_steps: int, seed: int
     ) -> tuple[TrainingRun, MistakeRecord, str | None]:
-        """Run the engine; return what happened, the record until held-out rows were predicted best, and the rule."""
+        """Return the run, the record until held-out rows were predicted best, and the rule."""
         n, looks_for_itself = len(order), self.rule != "auto" and RULES[self.rule].needs_held_out
         unseen = HeldOutRows(
             self.kernel_,
@@ -404,7 +394,6 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
         return [(name, bool(self.normalize_vectors)) for name in (self.AUTO_RULES if rule == "auto" else (rule,))]
 
     def _choose(self, rows: Rows, codes: Index, weights: Floats | None = None) -> None:
-        """Choose by held-out rows the rule that "auto" stands for, or the vectors of "holdout"."""
         if self.rule == "auto":
             chosen = self._best_by(rows, codes, [self.record_.n_steps], "auto", weights)[1]
             self.history_ = replace(self.history_, chosen_rule=chosen)
@@ -415,7 +404,6 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
     def _best_by(
         self, rows: Rows, codes: Index, times: list[int], rule: str, weights: Floats | None = None
     ) -> tuple[int, str]:
-        """Return of some moments and rules the best by held-out rows, from one scan over the record."""
         choices, right = self._choices(rule), []
         for stage in self._vectors.staged(rows, times, choices, n_threads=self._n_threads):
             right.append([n_right(stage.scores[choice], codes, weights) for choice in choices])
@@ -509,12 +497,7 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
         return suspects_of(self.record_, self.classes_, top, getattr(self, "row_names_", {}), first)
 
     def with_rule(
-        self,
-        rule: str,
-        normalize_vectors: bool = False,
-        *,
-        X_val: RowsLike | None = None,
-        y_val: Labels | None = None,
+        self, rule: str, normalize_vectors: bool = False, *, X_val: RowsLike | None = None, y_val: Labels | None = None
     ) -> Self:
         """Return a shallow copy of the fitted model that predicts by another rule from the same record.
 
@@ -533,9 +516,8 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
         >>> from votron import VotedPerceptronClassifier
         >>> X, y = load_iris(return_X_y=True)
         >>> model = VotedPerceptronClassifier(random_state=0).fit(X[::2], y[::2])
-        >>> best = model.with_rule("holdout", X_val=X[1::2], y_val=y[1::2])
-        >>> bool(best.score(X[1::2], y[1::2]) >= model.with_rule("last").score(X[1::2], y[1::2]))
-        True
+        >>> model.with_rule("holdout", X_val=X[1::2], y_val=y[1::2]).rule_
+        'holdout'
         """
         check_is_fitted(self)
         other = copy.copy(self)
@@ -590,16 +572,13 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
         return other
 
     def staged_decision_function(
-        self,
-        X: RowsLike,
-        at: Iterable[float] | None = None,
-        rules: Sequence[str | tuple[str, bool]] | None = None,
+        self, X: RowsLike, at: Iterable[float] | None = None, rules: Sequence[str | tuple[str, bool]] | None = None
     ) -> Iterator[tuple[float, dict[Any, Scores]]]:
         """Yield the scores of any rules at any moments of training, from one scan over the record.
 
         Parameters
         ----------
-        X : array, CSR matrix or data frame of shape (n_samples, n_features)
+        X : array, CSR matrix or data frame
             Rows to score.
         at : sequence of float, optional
             Moments in epochs, such as [0.1, 1, 2], visited in rising order; by default the end of each epoch run.
@@ -608,10 +587,8 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
 
         Yields
         ------
-        epochs : float
-            The moment.
-        scores : dict
-            For each entry of ``rules`` its scores, as `decision_function` returns them.
+        epochs, scores : float and dict
+            The moment, and for each entry of ``rules`` its scores, as `decision_function` returns them.
 
         Examples
         --------
@@ -619,10 +596,8 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
         >>> from votron import VotedPerceptronClassifier
         >>> X, y = load_iris(return_X_y=True)
         >>> model = VotedPerceptronClassifier(random_state=0).fit(X, y)
-        >>> for epoch, scores in model.staged_decision_function(X, at=[0.1, 10], rules=["vote", ("last", True)]):
-        ...     print(epoch, {rule: s.shape for rule, s in scores.items()})
-        0.1 {'vote': (150, 3), ('last', True): (150, 3)}
-        10 {'vote': (150, 3), ('last', True): (150, 3)}
+        >>> [(epoch, scores["last"].shape) for epoch, scores in model.staged_decision_function(X, [0.1, 10], ["last"])]
+        [(0.1, (150, 3)), (10, (150, 3))]
         """
         check_is_fitted(self)
         if is_collection(X):
@@ -659,12 +634,10 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
 
 
 def needs_held_out(rule: str) -> bool:
-    """Tell whether a rule, or the choice of one, is by rows that training has not seen."""
     return rule == "auto" or RULES[rule].needs_held_out
 
 
 def _key(rule: str, normalized: bool) -> str:
-    """Return the name of a rule, and whether normalising vectors makes another of it."""
     return rule + _UNIT if normalized and RULES[rule].needs_lengths else rule
 
 

@@ -9,7 +9,6 @@ from typing import ClassVar, Self
 import numpy as np
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_is_fitted
 
 from votron._util.types import Floats, Index, Labels, Rows, RowsLike
 from votron.engine import TrainingRun, WinnowTrainer
@@ -178,19 +177,16 @@ class WinnowClassifier(VotronClassifier):
     @property
     def weights_(self) -> Floats:
         """The weights, those of the negations last."""
-        check_is_fitted(self)
         return self._trainer.weights
 
     @property
     def coef_(self) -> Floats:
         """Coefficients of the features."""
-        check_is_fitted(self)
         return self._trainer.linear()[0]
 
     @property
     def intercept_(self) -> Floats:
         """Constants that are added to scores."""
-        check_is_fitted(self)
         return self._trainer.linear()[1]
 
     def _scores(self, rows: Rows) -> Floats:

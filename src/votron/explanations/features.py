@@ -60,7 +60,6 @@ class Features:
 
     @cached_property
     def places(self) -> dict[str, Index]:
-        """The features made of each column."""
         found: dict[str, list[int]] = {}
         for i, column in enumerate(self.columns):
             found.setdefault(column, []).append(i)
@@ -99,7 +98,6 @@ class Features:
         return f"{column} = {found}" if found else f"{column} missing"
 
     def missing_in(self, rows: Rows) -> list[dict[str, str]]:
-        """Return for each row the columns that are missing, with what they were taken as."""
         found: list[dict[str, str]] = [{} for _ in range(rows.shape[0])]
         if self.frame is not None:
             for name, column in zip(self.frame.columns, columns_of(self.frame), strict=True):
@@ -242,7 +240,6 @@ class ColumnEffects:
         return tuple(sorted(found, key=lambda effect: -abs(effect.change)))
 
     def _mixed(self, rows: Rows, mix: Floats) -> Floats:
-        """Return the scores that are explained, one for each row."""
         return np.asarray(self._scores(rows).reshape(rows.shape[0], -1) @ mix)
 
     def _changed(self, row: Rows, places: Index) -> Rows:

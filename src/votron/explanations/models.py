@@ -109,18 +109,16 @@ def explained(
     accounts = _Accounts(form, rows, mixes, classes, features, row_names, first, top)
     effects = None if form.support_rows is None else ColumnEffects(form.support_rows, features, rescored)
     missing = [{}] * rows.shape[0] if features is None else features.missing_in(rows)
-    out = []
+    known, out = classes.tolist(), []
     for i, (terms, history) in enumerate(accounts.of_rows()):
-        of_columns = None
-        if effects is not None and "features" not in terms:
-            of_columns = partial(effects.of, rows[[i]], mixes[i], i)
+        of_columns = None if effects is None or "features" in terms else partial(effects.of, rows[[i]], mixes[i], i)
         out.append(
             Explanation(
                 row=i,
                 name=f"row {i + first}" if names is None else names[i],
-                label=_plain(classes[codes[i]]),
-                against=None if rivals[i] < 0 else _plain(classes[rivals[i]]),
-                predicted=_plain(classes[predicted[i]]),
+                label=known[codes[i]],
+                against=None if rivals[i] < 0 else known[rivals[i]],
+                predicted=known[predicted[i]],
                 score=float(mixes[i] @ scores[i]),
                 rule=rule,
                 examples=terms.get("examples"),
@@ -168,11 +166,6 @@ def support_labels(coefficients: Floats, classes: Labels) -> list[str]:
     most, least = coefficients.argmax(axis=0), coefficients.argmin(axis=0)
     own = coefficients.max(axis=0) > 0
     return [str(classes[j]) if mine else f"not {classes[k]}" for j, k, mine in zip(most, least, own, strict=True)]
-
-
-def _plain(label: Label) -> Label:
-    """Return a label as Python has it."""
-    return label.item() if isinstance(label, np.generic) else label
 
 
 @dataclass(eq=False)
@@ -275,7 +268,7 @@ class _Accounts:
             if len(self.classes) == 2:
                 code, sign, credits = int(sign > 0), 1.0, sign * credits
             vectors = record.time[mine], record.survival[mine], credits
-            out.append(History(_plain(self.classes[code]), sign, *vectors, record.n_steps, record.n_examples))
+            out.append(History(self.classes.tolist()[code], sign, *vectors, record.n_steps, record.n_examples))
         return tuple(out)
 
 
@@ -288,7 +281,6 @@ def _factors(mix: Floats, divisor: Floats) -> tuple[Floats, float]:
 
 
 def _kernel_values(form: forms.Expansion | forms.Sequence, rows: Rows) -> Iterator[Floats]:
-    """Yield the kernel values of each row with the support."""
     at_once = max(1, VALUES_AT_ONCE // max(1, len(form.support)))
     for low in range(0, rows.shape[0], at_once):
         yield from support_values(form.kernel, form.support_rows, form.support, rows[low : low + at_once]).T

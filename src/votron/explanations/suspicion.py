@@ -83,7 +83,6 @@ class Suspects:
 def suspects_of(
     record: MistakeRecord, classes: Labels, top: int | None, row_names: dict[int, str], first: int = 0
 ) -> Suspects:
-    """Return the rows of a record, ranked by suspicion."""
     support, slot, n = record.support, record.slot, len(record.support)
     epoch = record.time / _epoch_length(record)
     each = wrongness(record) * np.sqrt(epoch)

@@ -10,8 +10,6 @@ from votron._util.plotting import AXIS, FOR, GRID, INK, MUTED, Display, plain, t
 from votron._util.text import shortened
 from votron._util.types import Axes, Floats
 
-__all__ = ["ComparisonDisplay"]
-
 _LONGEST = 24
 _LEAST = 1e-6
 """Seconds below which no clock tells anything."""

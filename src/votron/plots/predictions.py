@@ -17,8 +17,6 @@ from votron._util.text import shortened
 from votron._util.types import Array, Axes, Estimator, Floats, Label, Labels, RowsLike
 from votron.errors import VotronError
 
-__all__ = ["ConfusionsDisplay", "MarginsDisplay", "ReliabilityDisplay", "SupportImagesDisplay", "WrongImagesDisplay"]
-
 _MOST_NUMBERS = 20
 """Classes up to which the counts of confusions are written into their cells, and all labels beside them."""
 _LONGEST, _LONGEST_BELOW_IMAGE = 18, 11

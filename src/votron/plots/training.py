@@ -19,8 +19,6 @@ from votron.rules.vectors import moments_of
 if TYPE_CHECKING:
     from matplotlib.axis import Axis
 
-__all__ = ["MistakesDisplay", "RulesDisplay", "VotesDisplay"]
-
 _NAMED = 4
 """Classes that have a colour and a name, those with the most votes at the end; the others are grey."""
 
@@ -66,12 +64,9 @@ class RulesOverTime:
                 self.wrong[rule][moment] += np.count_nonzero(self.estimator.classes_[labels_of(each)] != y)
         self.n += len(y)
 
-    def errors(self) -> dict[Rule, Floats]:
-        return {rule: wrong / self.n for rule, wrong in self.wrong.items()}
-
     def display(self) -> RulesDisplay:
         """Return the display of the rules without normalised vectors, not drawn."""
-        shown = {rule: errors for rule, errors in self.errors().items() if isinstance(rule, str) or not rule[1]}
+        shown = {rule: wrong / self.n for rule, wrong in self.wrong.items() if isinstance(rule, str) or not rule[1]}
         return RulesDisplay(self.epochs, shown, self.n)
 
 
@@ -121,7 +116,7 @@ class RulesDisplay(Display):
         model, rows = classifier_of(estimator), rows_for_classifier(estimator, X)
         counts = RulesOverTime(model, rules, at)
         counts.add(rows, np.asarray(y))
-        return cls(counts.epochs, counts.errors(), counts.n).plot(ax)
+        return cls(counts.epochs, {rule: wrong / counts.n for rule, wrong in counts.wrong.items()}, counts.n).plot(ax)
 
     def _draw(self, ax: Axes) -> None:
         ends = {}

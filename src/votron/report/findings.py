@@ -49,14 +49,12 @@ class Origin:
     model: str = "the model"
     data: str = "the data"
     command: str = ""
-    """The command that makes the page, where there is one."""
     provenance: Mapping[str, Any] = field(default_factory=dict)
     """The provenance in the model file."""
     certificate: Certificate | None = None
     files: Mapping[str, str] = field(default_factory=dict)
     """Digests and sizes of files, in words."""
     notes: tuple[str, ...] = ()
-    """Remarks for readers, in sentences."""
     trained_on: bool = False
     """Whether the model is known to be trained on these rows: their errors say little of others then."""
 

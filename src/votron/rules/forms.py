@@ -62,7 +62,6 @@ def binarized(rows: Rows, threshold: float | None) -> Rows:
 
 
 def linear_scores(rows: Rows, coef: Rows, intercept: Floats) -> Floats:
-    """Return ``rows @ coef.T + intercept`` in float64, whatever the type of the rows."""
     whole = sp.issparse(rows) or rows.dtype == np.float64
     # as float64 part by part: all of it might be too large
     parts = [rows] if whole else (rows[part].astype(np.float64) for part in chunks(len(rows), rows_in_bytes(rows)))
@@ -138,7 +137,6 @@ Form = Linear | Expansion | Sequence
 
 
 def form_of_vectors(vectors: Vectors, rule: str, normalized: bool) -> Form:
-    """Return no more of the vectors of a training run than a rule needs."""
     found = RULES[rule].expansion(vectors, normalized)
     if found is not None:
         return Expansion(vectors.kernel, vectors.support_rows, vectors.record.support, *found)

@@ -39,8 +39,6 @@ class Ready(NamedTuple):
 
 
 class Plan:
-    """The tallies and moments that a scan keeps, for the rules and times asked for."""
-
     def __init__(self, vectors: Vectors, times: list[int], choices: list[Choice]) -> None:
         record = vectors.record
         self.times, self.choices = times, choices
@@ -179,7 +177,6 @@ class BlockScan:
             total[c] += (now - born[c]) * share
 
     def count_errors(self, codes: NDArray[np.int32], errors: Index) -> None:
-        """Add up, for each event, the rows that the vectors after it get wrong."""
         for first, values in self._chunks(len(self.record.event_starts) - 1):
             _loops.scan_errors(
                 values, first, self.room, self.mistakes, len(self.rows), codes, self.alive.scores, errors
@@ -210,7 +207,6 @@ class BlockScan:
         return captured[:, self.place[at : at + n]]
 
     def _tally_now(self, choice: Choice, time: int) -> Floats:
-        """Return a tally with the vectors that are still alive."""
         total = self.sums[choice].copy()
         names = self.plan.tallies[choice].compiled
         if names is None:

@@ -265,7 +265,6 @@ def first_best(right: Sequence[Sequence[float]]) -> tuple[int, int]:
 
 
 def validation_table(held_out: HeldOutRows, n_examples: int) -> tuple[list[float], list[float]]:
-    """Return the moments in epochs, and at each of them the share of rows that the chosen rule has right."""
     _, j = held_out.best
     n = len(held_out.codes) if held_out.weights is None else float(held_out.weights.sum())
     return [time / n_examples for time in held_out.times], [min(right[j] / n, 1.0) for right in held_out.right]

@@ -284,8 +284,6 @@ class LinearState(State, tag="linear", tag_field="form"):
 
 
 class SequenceState(State, tag="sequence", tag_field="form"):
-    """The vectors, for a rule that needs all of them."""
-
     vectors: VectorsState
     rule: str
     normalized: bool

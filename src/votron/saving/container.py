@@ -52,8 +52,6 @@ Scalar = None | bool | int | float | str
 
 @dataclass(frozen=True, eq=False)
 class Content:
-    """The content of a file, with the manifest as JSON."""
-
     manifest: bytes
     arrays: Arrays
     sha256: str
@@ -149,7 +147,6 @@ def _check_size(stated: int, found: int, name: str) -> None:
 
 
 def _digest(manifest: bytes, arrays: Mapping[str, Array]) -> str:
-    """Return the SHA-256 of the manifest, and of name, type, shape and bytes of each array."""
     sha = hashlib.sha256(manifest)
     for name in sorted(arrays):
         sha.update(f"\n{name} {arrays[name].dtype.str} {arrays[name].shape}\n".encode())
@@ -158,8 +155,6 @@ def _digest(manifest: bytes, arrays: Mapping[str, Array]) -> str:
 
 
 class _Entry(msgspec.Struct, forbid_unknown_fields=True):
-    """An array in the header."""
-
     dtype: Literal[tuple(_TYPES)]  # type: ignore[valid-type]
     shape: Annotated[tuple[Annotated[int, msgspec.Meta(ge=0, le=2**40)], ...], msgspec.Meta(max_length=2)]
     data_offsets: tuple[int, int]
@@ -209,8 +204,6 @@ def objects(values: Sequence[object]) -> Array:
 
 
 class Tensors:
-    """Arrays by name, below a prefix."""
-
     def __init__(self, arrays: Arrays, n_bytes: int = 0) -> None:
         self.arrays, self._prefix = arrays, ""
         self._room = [_SLACK + _MULTIPLE * n_bytes]

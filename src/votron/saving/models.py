@@ -32,8 +32,6 @@ class _Version(msgspec.Struct):
 
 
 class Stored(State):
-    """The manifest in a file."""
-
     format: int
     votron: str
     model: AnyClassifier
@@ -102,7 +100,6 @@ def save(
 
 
 def _as_json(provenance: Mapping[str, object]) -> Params:
-    """Return a dict as JSON would restore it."""
     try:
         text = json.dumps(dict(provenance), allow_nan=False, ensure_ascii=False)
         return dict(json.loads(text.encode("utf-8", "replace")))  # names of files need not be Unicode

@@ -108,7 +108,6 @@ def params_state(model: Estimator, tensors: Tensors, leave_out: Sequence[str] = 
 
 
 def params_from(cls: type[Estimator], params: Params, tensors: Tensors) -> Estimator:
-    """Return an unfitted object with these parameters, checked by its class."""
     values: Fields = {}
     signature = inspect.signature(cls).parameters
     for name, value in params.items():
@@ -171,6 +170,5 @@ def support_rows(tensors: Tensors, kernel: Kernel, n_support: int, n_features: i
 
 
 def divisor_from(tensors: Tensors, n_vectors: int) -> Floats | None:
-    """Return the divisor of scores, if there is one."""
     least = float(np.finfo(np.float64).tiny)
     return tensors.take("divisor", "f8", (n_vectors,), least=least) if "divisor" in tensors else None

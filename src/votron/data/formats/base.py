@@ -52,8 +52,6 @@ class Format:
         How its files begin, if all of them begin so.
     has_parts : bool
         Whether it may have a part to train on and one to test with, between which ``part`` chooses.
-    labels_at : str
-        Where the labels are, in words, if ``label`` cannot say it.
     sequential : bool
         Whether `read` yields one part after another and keeps none: then files may be larger than memory.
     reads : {"file", "folder"}
@@ -65,15 +63,14 @@ class Format:
     --------
     >>> from votron.data.formats import FORMATS
     >>> svmlight = FORMATS["svmlight"]
-    >>> svmlight.suffixes, svmlight.labels_at
-    (('.svm', '.svmlight', '.libsvm'), 'at the beginning of each line')
+    >>> svmlight.suffixes, svmlight.sequential
+    (('.svm', '.svmlight', '.libsvm'), True)
     """
 
     name: ClassVar[str] = ""
     suffixes: ClassVar[tuple[str, ...]] = ()
     magic: ClassVar[tuple[bytes, ...]] = ()
     has_parts: ClassVar[bool] = False
-    labels_at: ClassVar[str] = ""
     sequential: ClassVar[bool] = False
     reads: ClassVar[str] = "file"
     known: ClassVar[tuple[str, ...]] = ()
@@ -126,7 +123,7 @@ def register_format(cls: FormatClass) -> FormatClass:
     >>> from votron.data.formats import Format, Part, register_format
     >>> @register_format
     ... class Bits(Format):
-    ...     name, suffixes, labels_at = "bits", (".bits",), "at the end of each line"
+    ...     name, suffixes = "bits", (".bits",)
     ...     def read(self, source, options, batch_bytes):
     ...         rows = np.array([list(map(int, line)) for line in source.read().decode().split()])
     ...         yield Part(rows[:, :-1], rows[:, -1])

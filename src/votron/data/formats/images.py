@@ -25,7 +25,6 @@ class Images(Format):
     """A folder of images, in folders that are called after their classes."""
 
     name = "images"
-    labels_at = "in the names of its folders"
     reads = "folder"
 
     def read(self, source: Source, options: ReadOptions, batch_bytes: int | None) -> Iterator[Part]:

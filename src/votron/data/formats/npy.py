@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from votron._util.types import Params, RowsLike
+from votron._util.types import Params
 from votron.data._sources import Source, check_expanded
 from votron.data.examples import Examples
 from votron.data.formats.base import Format, Part
@@ -50,7 +50,7 @@ class Npy(Format):
         mapped = batch_bytes is not None and source.plain_path is not None
         with _numpy_errors(source.name):
             file: Any = source.plain_path if mapped else io.BytesIO(source.read())
-            array = np.load(file, mmap_mode="r" if mapped else None, allow_pickle=False)
+            array = np.atleast_1d(np.load(file, mmap_mode="r" if mapped else None, allow_pickle=False))
         label = options.label
         try:
             columns = range(array.shape[1] if array.ndim == 2 else 0)
@@ -81,7 +81,11 @@ class Npz(Format):
                 check_expanded(sum(info.file_size for info in archive.infolist()), source, options.max_bytes)
             with np.load(file, allow_pickle=False) as found:
                 arrays: dict[str, Any] = dict(found)
-            X = _sparse(file) if "indptr" in arrays else None
+            X = None
+            if "indptr" in arrays:  # as scipy.sparse.save_npz writes it
+                X = sp.load_npz(file)
+                X.check_format(full_check=True)
+                X.sum_duplicates()
         if X is None:
             given = [key for key in _FEATURES if key in arrays and key != options.label]
             matrices = [key for key, array in arrays.items() if np.ndim(array) >= 2 and key != options.label]
@@ -114,11 +118,3 @@ class Npz(Format):
         content = io.BytesIO()
         np.savez_compressed(content, **arrays)
         return content.getvalue()
-
-
-def _sparse(file: Any) -> RowsLike:
-    """Return the matrix that `scipy.sparse.save_npz` wrote, checked before it is used."""
-    X = sp.load_npz(file)
-    X.check_format(full_check=True)
-    X.sum_duplicates()
-    return X.astype(np.uint8) if X.dtype.kind == "b" else X

@@ -32,7 +32,6 @@ class Svmlight(Format):
 
     name = "svmlight"
     suffixes = (".svm", ".svmlight", ".libsvm")
-    labels_at = "at the beginning of each line"
     sequential = True
 
     def looks_like(self, head: bytes) -> bool:
