@@ -41,7 +41,7 @@ def trained(X: Any, y: Any, epochs: int) -> tuple[str, list[float]]:
     n_steps, shares = epochs * len(y), dict[str, float]()
     if isinstance(X, da.Array):
         rows = SpreadRows(X, checked_chunk, "this benchmark")
-        rows.run(trainer, y, order, n_steps)
+        rows.run(y, order, n_steps, trainer=trainer)
         assert rows.account is not None
         for worker, pairs in zip(rows.account.workers, rows.account.pairs, strict=True):
             shares[worker] = shares.get(worker, 0.0) + pairs

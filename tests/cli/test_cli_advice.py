@@ -71,9 +71,9 @@ def test_many_training_errors_are_remarked_upon(folder, capsys):
     write(folder / "noise.csv", rng.normal(size=(400, 2)), rng.choice(["yes", "no"], 400))
     train = ["train", "noise.csv", "--label", "label", *TRAIN, "--kernel", "linear"]
     assert main(train) == 0
-    assert "`votron train --tune` looks for better parameters." in err_of(capsys)
+    assert "votron train --tune looks for better parameters." in err_of(capsys)
     assert main([*train[:-2], "--estimator", "averaged"]) == 0
-    assert "--estimator voted, with a kernel, may help." in err_of(capsys)
+    assert "--estimator voted may help." in err_of(capsys)
 
 
 def test_a_linear_model_that_does_as_well_is_named():

@@ -66,7 +66,7 @@ def train(X: da.Array, y: np.ndarray, order: np.ndarray, at: int, harm: Callable
     trainer, fault = DualTrainer(KERNEL, 10), Fault(at, harm)
     intervals = mock.patch.object(walk, "CANDIDATES", 64)  # else a pass would be one
     with intervals, mock.patch.object(workers, "LOOK_EVERY", 0.05):
-        rows.run(trainer, y, order, EPOCHS * len(order), watcher=fault)
+        rows.run(y, order, EPOCHS * len(order), watcher=fault, trainer=trainer)
     assert fault.done
     return trainer.record(len(order), EPOCHS * len(order)), rows.account
 

@@ -47,7 +47,7 @@ def test_a_worker_lost_while_its_shard_is_made(tmp_path, monkeypatch):
     trainer, local = DualTrainer(kernel, 10), DualTrainer(kernel, 10)
     with cluster_of(2):
         rows = SpreadRows(X, checked_chunk, "a test")
-        rows.run(trainer, y, order, 2 * len(y))
+        rows.run(y, order, 2 * len(y), trainer=trainer)
     local.run(load_digits().data, y, order, 2 * len(y))
     assert rows.account.lost == 1
     assert trainer.record(len(y), 2 * len(y)).equals(local.record(len(y), 2 * len(y)))
@@ -78,7 +78,7 @@ def test_the_loss_of_the_scheduler_is_told_in_a_sentence(tmp_path):
                     time.sleep(0.01)
 
             with pytest.raises(VotronError, match="Training has ended, since Dask lost its client, its scheduler"):
-                rows.run(trainer, y, np.arange(len(y)), 9000, watcher=Fault(500, lose))
+                rows.run(y, np.arange(len(y)), 9000, watcher=Fault(500, lose), trainer=trainer)
     finally:
         for process in (scheduler, worker):
             process.kill()
@@ -115,7 +115,7 @@ def test_a_worker_with_other_versions_that_comes_late_gets_no_rows(tmp_path, oth
         told = r"A worker gets no rows: All workers must have the numba of this process, .* Got numba 0\.1 on tcp"
         short, often = mock.patch.object(walk, "CANDIDATES", 64), mock.patch.object(workers, "LOOK_EVERY", 0.05)
         with pytest.warns(UserWarning, match=told), short, often:
-            rows.run(trainer, y, np.arange(len(y)), 3 * len(y), watcher=Fault(500, add))
+            rows.run(y, np.arange(len(y)), 3 * len(y), watcher=Fault(500, add), trainer=trainer)
     assert set(rows.account.workers) == first
     assert rows.account.moved == 0
 
@@ -132,7 +132,7 @@ def test_chunks_that_can_not_be_read_again(tmp_path):
     with cluster_of(2) as (_, client):
         rows = SpreadRows(X, checked_chunk, "a test")
         with pytest.raises(FileNotFoundError, match="npy"):
-            rows.run(trainer, y, np.arange(len(y)), 9000, watcher=Fault(500, lambda: lose(client)))
+            rows.run(y, np.arange(len(y)), 9000, watcher=Fault(500, lambda: lose(client)), trainer=trainer)
 
 
 def test_a_lost_worker_with_scattered_data():
@@ -147,4 +147,4 @@ def test_a_lost_worker_with_scattered_data():
                 os.kill(pid, signal.SIGKILL)
 
         with pytest.raises(VotronError, match=r"such as scattered data \(Futures?CancelledError\)"):
-            rows.run(trainer, y, np.arange(len(y)), 9000, watcher=Fault(500, lose))
+            rows.run(y, np.arange(len(y)), 9000, watcher=Fault(500, lose), trainer=trainer)

@@ -6,7 +6,6 @@ import json
 import struct
 import subprocess
 import sys
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -107,12 +106,6 @@ def test_folders_of_ones_own(tmp_path, capsys, n_classes, digits):
     assert cli.main([*arguments, "table1", "--jobs", "1", "--out", str(tmp_path / "out"), "--quiet"]) == 0
     assert not (tmp_path / "out" / "table2.csv").exists()  # of the first command
     assert (tmp_path / "out" / "table1.csv").exists()
-
-
-def test_labels_that_training_never_saw(digits, tmp_path):
-    odd = replace(digits, y_test=np.full_like(digits.y_test, 77))
-    with pytest.raises(VotronError, match="Got 77"):
-        reproduce(Settings(what=("table1",)), odd, tmp_path, quiet=True)
 
 
 def test_help_is_light():

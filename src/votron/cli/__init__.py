@@ -1,8 +1,4 @@
-"""The command line: ``votron train``, ``predict``, ``evaluate`` and the rest; ``votron --help`` lists them.
-
-Each command is imported when it is run. `options` has the options that commands share, `command` the classes of click
-behind them, `output` what is printed and written, `reading` and `models` data and model files as commands take them.
-"""
+"""The command line: `votron --help` lists the commands, each of which is imported when it is run."""
 
 from __future__ import annotations
 

@@ -87,8 +87,7 @@ def _rows(path: str, how: Params, wanted: Sequence[int], out: Output) -> dict[in
         if number > n:
             raise VotronError(f"There are {n:,} rows in {path!r}. --row asks for {number:,}.")
         if number not in found:
-            message = f"Row {number:,} of {path!r} has missing values, which the model cannot fill in"
-            raise VotronError(f"{message}: train with --missing mean.")
+            raise VotronError(f"Row {number:,} of {path!r} has missing values: train with --missing mean.")
     return {number: found[number] for number in wanted}
 
 

@@ -84,7 +84,7 @@ def train_on_stream(job: Job, estimator: Estimator) -> Trained:
     trained.provenance["stream"] = {"passes": passes, "batch_bytes": limit, "batches": n_batches}
     trained.remarks["stream"] = f"{counted(n_batches, 'batch', 'batches')} of at most {rounded_bytes(limit)}"
     if dropped:
-        trained.remarks["left out"] = left_out(dropped, unlabelled)
+        out.note(f"Left out: {left_out(dropped, unlabelled)}.")
     return trained
 
 

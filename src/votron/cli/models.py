@@ -1,7 +1,6 @@
 """Model files as commands take them, and data for a model, read as its training data were.
 
-What is typed goes first, then what the model knows (its columns, or the number of its features), then what its file
-says of the reading in training.
+What is typed goes first, then what the model knows, then what its file says of the reading in training.
 """
 
 from __future__ import annotations

@@ -53,14 +53,8 @@ rule = grouped(
     option("--rule", "NAME", "Rule of a voted model: vote, average, last, random, pocket or holdout.", into="rules"),
     flag("--normalize-vectors", "With --rule: divide each vector by its length first.", into="rules"),
 )
-_SCORES = {
-    "accuracy": "accuracy",
-    "balanced_accuracy": "balanced_accuracy",
-    "f1": "f1_macro",
-    "auc": "roc_auc",
-    "log_loss": "neg_log_loss",
-}
-"""Scores, and what scikit-learn calls them."""
+_SCORES = {"accuracy": "accuracy", "balanced_accuracy": "balanced_accuracy"}
+_SCORES |= {"f1": "f1_macro", "auc": "roc_auc", "log_loss": "neg_log_loss"}  # as scikit-learn calls them
 _SCORE = f"Score: {', '.join(_SCORES)} (default: accuracy)."
 _CHOICE = click.Choice(list(_SCORES))
 score = option("--score", "NAME", _SCORE, _CHOICE, default="accuracy", callback=lambda *given: _SCORES[given[-1]])

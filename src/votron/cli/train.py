@@ -122,13 +122,11 @@ def _check(job: Job, estimator: Estimator) -> None:
 
 def _advice(trained: Trained) -> list[str]:
     error = trained.error
-    if error.get("on") != "training" or error["rows"] < _FEWEST_ROWS or error["error"] <= _HIGH_ERROR:
+    few = error.get("on") != "training" or error["rows"] < _FEWEST_ROWS or error["error"] <= _HIGH_ERROR
+    if few or trained.tuning:
         return []
-    helps = "`votron train --tune` looks for better parameters"
-    if trained.tuning:
-        helps = "other features may help"
-    elif not hasattr(trained.estimator, "kernel"):
-        helps = "--estimator voted, with a kernel, may help"
+    has_kernel = hasattr(trained.estimator, "kernel")
+    helps = "votron train --tune looks for better parameters" if has_kernel else "--estimator voted may help"
     return [f"The model errs on {percent(error['error'])} of the rows that it was trained on: {helps}."]
 
 

@@ -12,12 +12,11 @@ import click
 import numpy as np
 
 from votron._util.pipelines import classifier_of
-from votron._util.text import counted, duration, percent, rounded_bytes, rows_used
+from votron._util.text import counted, duration, percent, rows_used
 from votron._util.types import Estimator, Params
 from votron.cli import options
-from votron.cli.command import NONE, NewFile, command, number, option, switch, values
-from votron.cli.models import provenance_of, save_model
-from votron.cli.output import Output, printable, table, wrapped
+from votron.cli.command import NONE, command, number, option, switch, values
+from votron.cli.output import Output, table, wrapped
 from votron.cli.reading import (
     DataArgument,
     FileRows,
@@ -38,15 +37,14 @@ _list = partial(option, group="Values to try", into="lists")
 _same = partial(option, group="The same for all settings", into="params")
 
 
-@command("tune", examples=["votron tune days.csv --label Play --folds 3 --kernels poly --degrees 1,2 -o best.votron"])
+@command("tune", examples=["votron tune days.csv --label Play --folds 3 --kernels poly --degrees 1,2"])
 @options.data
 @options.label("Column with the labels, as in `votron train`.")
-@options.output("Train the best setting on all rows, and write the model to this file.", NewFile())
 @options.score
 @options.folds
 @options.seed
 @options.max_rows
-@option("--max-seconds time_limit", "S", "End in time, with the best so far; training for -o counts.", options.SECONDS)
+@option("--max-seconds time_limit", "S", "End in time, with the best so far.", options.SECONDS)
 @switch("halving", "Try settings on a part of the rows first, and go on with the best third (default: on).", True)
 @option("--resume", "FOLDER", "Keep results in this folder, and go on from there.", options.FILE)
 @options.sample_weight("Column with weights of rows, which is not a feature.")
@@ -64,12 +62,8 @@ _same = partial(option, group="The same for all settings", into="params")
 @options.n_jobs
 @options.training_data
 @options.tables
-@click.pass_obj
 def tune(
-    command_line: str,
-    /,
     data: DataArgument,
-    output: str | None,
     folds: int,
     random_state: int,
     sample_weight: str | None,
@@ -86,7 +80,7 @@ def tune(
     """
     score, max_rows, kernels = how.pop("score"), how["max_rows"], lists.get("kernels", ["rbf"])
     check_read({name: several for name, several in LISTS.items() if several in lists}, kernels, "--kernels")
-    search = _new_search(folds, random_state, out, scoring=score, **how, refit=output is not None, **lists, **params)
+    search = _new_search(folds, random_state, out, scoring=score, **how, refit=False, **lists, **params)
     rows = rows_to_train_on(data, sample_weight, out)
     out.note(*remarks_on(rows, weighed="class_weight" in params or score != "accuracy"))
     search.set_params(**by_label(params, rows.y))
@@ -98,13 +92,7 @@ def tune(
         lines.append(wrapped(f"Left out: {_as_options(setting)}: {why}"))
     lines.append(f"\nThe best, as options of `votron train`: {_as_options(search.best_params_)}")
     skipped = [{"params": setting, "reason": why} for setting, why in search.skipped_]
-    found |= {"best": search.best_params_, "rows": n, "skipped": skipped, "model": None}
-    if output is not None:
-        made = provenance_of(data, rows.examples, n, command_line, sample_weight)
-        made["tuned"] = _facts(search)
-        size = save_model(_with_best(model), output, made)
-        found["model"] = {"file": output, "bytes": size}
-        lines.append(printable(f"Trained on all {n:,} rows: {output}, {rounded_bytes(size)}"))
+    found |= {"best": search.best_params_, "rows": n, "skipped": skipped}
     out.show(found, "\n".join(lines))
 
 
@@ -128,11 +116,16 @@ def tuned(job: Job, params: Params, seed: int, rows: FileRows, encoder: Estimato
     search = _new_search(n_folds, seed, job.out, **how, **given)
     model = behind_encoder(encoder, search)
     found = _searched(model, rows)
-    trained = Trained(_with_best(model), rows.examples, len(rows.y), found["seconds"], rows, tuning=found)
+    best = search.best_estimator_.set_params(verbose=0)  # whoever opens the file has another terminal
+    if encoder is not None:
+        model.steps[-1] = ("model", best)
+    trained = Trained(
+        best if encoder is None else model, rows.examples, len(rows.y), found["seconds"], rows, tuning=found
+    )
     trained.provenance["tuned"] = _facts(search)
     score = f"{found['scoring']} {percent(search.best_score_)}"
-    took, best = duration(found["seconds"]), _as_options(search.best_params_)
-    trained.remarks["tuned"] = f"{_tried(search)}, {n_folds} folds, {took}; {score} with {best}"
+    took, chosen = duration(found["seconds"]), _as_options(search.best_params_)
+    trained.remarks["tuned"] = f"{_tried(search)}, {n_folds} folds, {took}; {score} with {chosen}"
     return trained
 
 
@@ -151,15 +144,6 @@ def _new_search(folds: int, seed: int, out: Output, **settings: Any) -> Estimato
 
     splitter = StratifiedKFold(folds, shuffle=True, random_state=seed)
     return VotedPerceptronClassifierCV(cv=splitter, random_state=seed, verbose=int(out.live), **settings)
-
-
-def _with_best(model: Estimator) -> Estimator:
-    best = classifier_of(model).best_estimator_
-    best.set_params(verbose=0)  # whoever opens the file has another terminal
-    if not hasattr(model, "steps"):
-        return best
-    model.steps[-1] = ("model", best)
-    return model
 
 
 def _facts(search: Estimator) -> Params:

@@ -61,11 +61,9 @@ def connection(client: Client) -> Iterator[None]:
 
     try:
         yield
-    except VotronError:
-        raise
     except Exception as error:
-        lost = isinstance(error, CancelledError | CommClosedError | KilledWorker)
-        if not lost and client.status == "running":
+        lost = isinstance(error, CancelledError | CommClosedError | KilledWorker) or client.status != "running"
+        if isinstance(error, VotronError) or not lost:
             raise
         raise VotronError(
             "Training has ended, since Dask lost its client, its scheduler, too many workers, or data that it cannot "

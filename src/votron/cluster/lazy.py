@@ -20,7 +20,7 @@ def predicted(model: Estimator, method: str, X: RowsLike) -> Any:
 
     one = getattr(model, method)(_one_row(X))  # refuses what no chunk could be predicted with
     lazy = delayed(model, pure=True)
-    parts = [delayed(getattr(type(model), method))(lazy, part) for part in _parts(X)]
+    parts = [delayed(getattr(type(model), method))(lazy, part) for part in chunks_of(X)]
     return _as_array(parts, X, one)
 
 
@@ -33,7 +33,7 @@ def staged(
     at = None if at is None else list(at)
     stages = list(model.staged_decision_function(_one_row(X), at, rules))
     lazy = delayed(model, pure=True)
-    scans = [delayed(_scan)(lazy, part, at, rules) for part in _parts(X)]
+    scans = [delayed(_scan)(lazy, part, at, rules) for part in chunks_of(X)]
     for k, (moment, one) in enumerate(stages):
         yield moment, {name: _as_array([scan[k][name] for scan in scans], X, one[name]) for name in one}
 
@@ -42,7 +42,8 @@ def _scan(model: Estimator, part: RowsLike, at: Iterable[float] | None, rules: R
     return [scores for _, scores in model.staged_decision_function(part, at, rules)]
 
 
-def _parts(X: RowsLike) -> list[Any]:
+def chunks_of(X: RowsLike) -> list[Any]:
+    """Return the chunks of a collection, as delayed objects with whole rows."""
     if hasattr(X, "chunks") and len(X.chunks[1]) > 1:
         X = X.rechunk({1: -1})
     return list(np.ravel(X.to_delayed()))

@@ -1,8 +1,6 @@
 """Rows that are spread over the workers of a Dask cluster: a Dask array or frame, as training takes it.
 
-They answer what training asks of a matrix, from what is computed where the chunks are: how many there are; a few rows
-that stand for all, by their extreme values; sums, of the parts that one machine would add up; K(x, x) of each. The rows
-themselves never come together.
+They answer what training asks of a matrix from what is computed where the chunks are, and never come together.
 """
 
 from __future__ import annotations
@@ -10,7 +8,6 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -22,6 +19,7 @@ from votron._util.progress import Watcher
 from votron._util.resources import n_bytes, rows_in_bytes
 from votron._util.types import Array, Floats, Index, Rows, RowsLike
 from votron.cluster.client import connection, current_client, results_of
+from votron.cluster.lazy import chunks_of
 from votron.cluster.shard import Numbers, stacked
 from votron.cluster.walk import ClusterAccount, ClusterRun, Presented
 from votron.cluster.workers import Chunk, WorkerShards
@@ -49,15 +47,11 @@ class SpreadRows:
         self.client = current_client()
         if len(X.shape) != 2:
             raise DataError(f"The X of {owner} must have two dimensions. Got a Dask array of {len(X.shape)} instead.")
-        if hasattr(X, "chunks") and len(X.chunks[1]) > 1:
-            raise DataError(
-                f"A chunk of the X of {owner} must have all columns of its rows: X.rechunk({{1: -1}}) puts them "
-                f"together. Got {len(X.chunks[1])} chunks in a row instead."
-            )
-        self._given = [delayed(check)(part, owner) for part in np.ravel(X.to_delayed()).tolist()]
+        self._given = [delayed(check)(part, owner) for part in chunks_of(X)]
         self._futures: dict[int, Future] = {}
         self.account: ClusterAccount | None = None
         self.facts: list[ChunkFacts] = self._each(facts_of)
+        self.witnesses = stacked([facts.witnesses for facts in self.facts])  # a few rows that stand for all
         self.lengths = [len(facts.squares) for facts in self.facts]
         self._starts = np.concatenate([[0], np.cumsum(self.lengths)]).astype(np.int64)
         self.shape = (int(self._starts[-1]), int(X.shape[1]))
@@ -66,10 +60,10 @@ class SpreadRows:
     def __getitem__(self, kept: Index) -> SpreadRows:
         """Return some of the rows, in their order."""
         found = copy.copy(self)
-        found.__dict__.pop("witnesses", None)
         found.kept = self.kept[kept]
         found.shape = (len(kept), self.shape[1])
         found.facts = found._each(facts_of, found._by_chunk(found.kept))
+        found.witnesses = stacked([facts.witnesses for facts in found.facts])
         return found
 
     def futures(self, numbers: Sequence[int]) -> list[Future]:
@@ -100,11 +94,6 @@ class SpreadRows:
         rows = stacked(self._each(kept_of, self._by_chunk(given[by_number])))
         return rows[np.argsort(by_number, kind="stable")]
 
-    @cached_property
-    def witnesses(self) -> Rows:
-        """A few rows that stand for all."""
-        return stacked([facts.witnesses for facts in self.facts])
-
     def traits(self, kernel: Kernel) -> Traits:
         """Return what decides the kernel's arithmetic."""
         found = kernel.traits(self.witnesses)
@@ -123,10 +112,7 @@ class SpreadRows:
         return sum(facts.n_stored for facts in self.facts)
 
     def sums(self, centre: float | None) -> list[float]:
-        """Return sums of values, or of squared distances from a centre, of the parts that one machine takes at a time.
-
-        A part may reach over several chunks, so the sums do not depend on these.
-        """
+        """Return sums of values, or of squared distances from a centre, of the same parts as on one machine."""
         sparse, d = sp.issparse(self.witnesses), self.shape[1]
         step = rows_in_bytes(np.empty(0) if sparse else np.empty((0, d)))
         edges = np.cumsum([0, *(facts.n_stored // (1 if sparse else max(1, d)) for facts in self.facts)]).tolist()
@@ -148,24 +134,20 @@ class SpreadRows:
             return np.concatenate([facts.squares for facts in self.facts])
         return np.concatenate(self._each(squares_of, self._by_chunk(self.kept), [products] * len(self.lengths)))
 
-    def runner(self, trainer: DualTrainer, **how: Any) -> Callable[..., TrainingRun]:
-        """Return what runs a trainer on these rows, called as the ``run`` of `DualTrainer` is."""
-        return lambda rows, *what, **more: rows.run(trainer, *what, **how, **more)
-
     def run(
         self,
-        trainer: DualTrainer,
         codes: NDArray[np.int64],
         order: Index,
         n_steps: int,
         *,
+        trainer: DualTrainer,
         ids: Index | None = None,
         weights: Floats | None = None,
         memory_limit: int | str = "auto",
         n_threads: int = 1,
         watcher: Watcher | None = None,
     ) -> TrainingRun:
-        """Train on these rows; as `DualTrainer.run` does. Threads are those of the walk, which is here."""
+        """Train as `DualTrainer.run` does; threads are those of the walk, which is here."""
         kernel, traits = trainer.kernel, self.traits(trainer.kernel)
         if trainer.n_support:
             traits = kernel.traits(trainer.support_rows).joined(traits)
@@ -193,17 +175,13 @@ class SpreadRows:
             shards.placed = []  # the workers forget their shards
             self.release()
 
-    def presenter(self, trainer: PrimalTrainer, weights: Floats | None) -> Callable[..., TrainingRun]:
-        """Return what presents these rows to weight vectors, called as the ``run`` of `PrimalTrainer` is."""
-        return lambda rows, *what, **more: rows.present(trainer, *what, weights=weights, **more)
-
     def present(
         self,
-        trainer: PrimalTrainer,
         codes: NDArray[np.int64],
         order: Index,
         n_steps: int,
         *,
+        trainer: PrimalTrainer,
         weights: Floats | None = None,
         watcher: Watcher | None = None,
     ) -> TrainingRun:
@@ -227,7 +205,8 @@ class SpreadRows:
                     state = submit(_learnt, state, chunks[k], rows, *what, pure=False, retries=3)
                 left -= len(mine)
             done += min(n, n_steps - done)
-            (total,) = results_of(self.client, [submit(_n_mistakes, state, pure=False)])
+            (of_each,) = results_of(self.client, [submit(getattr, state, "n_mistakes", pure=False)])
+            total = int(of_each.sum())
             converged, mistakes = total == mistakes and done % n == 0, total
             if watcher is not None:
                 watcher.update(done, (done - 1) // n + 1, total)
@@ -262,11 +241,7 @@ def facts_of(rows: Rows, kept: Index | None = None) -> ChunkFacts:
 
 
 def witnesses_of(rows: Rows, squares: Floats) -> Rows:
-    """Return a few rows that stand for all: the longest, the fullest, those with the extreme values, a fraction.
-
-    What decides about the arithmetic (whether all are whole numbers, how large, how long rows are) is the same of these
-    rows as of all.
-    """
+    """Return rows that decide the arithmetic as all do: the longest, the fullest, those with extremes, a fraction."""
     if not rows.shape[0] or not rows.shape[1]:
         return rows[:0]
     fullest = np.asarray((rows != 0).sum(axis=1, dtype=np.uint32)).argmax()  # fast with a type this small
@@ -303,7 +278,3 @@ def _learnt(
     every, new = np.arange(len(order)), trainer.copy()
     new.run(rows[order], codes, every, len(every), weights=weights)
     return new
-
-
-def _n_mistakes(trainer: PrimalTrainer) -> int:
-    return int(trainer.n_mistakes.sum())

@@ -3,9 +3,7 @@
 A **place** is a row's number in the order of presentation, the same in every pass. An **interval** is a run of places
 that is walked at one time, as a block is on one machine. Rows lie in the order of their places, in *pages* of so many
 successive places each. A page is brought up to date when it is looked at, or before, while the shard would wait.
-
-The state of a shard follows from its rows, the events so far, the kernel and the arithmetic, so it can be made again
-anywhere. Nothing here knows of Dask.
+Nothing here knows of Dask.
 """
 
 from __future__ import annotations
@@ -62,17 +60,13 @@ class NewEvents(NamedTuple):
 
 
 class Look(NamedTuple):
-    """An interval to look at next, from ``start`` to ``stop`` - 1 at most; ``end`` is that of the pass, or of the run.
-
-    A shard ends it after ``most`` candidates. These are the rows with a margin below ``nearby``, as a multiple of the
-    distance that scores may move.
-    """
+    """An interval to look at next, from ``start`` to ``stop`` - 1 at most."""
 
     start: int
     stop: int
-    end: int
-    most: int
-    nearby: float
+    end: int  # of the pass, or of the run
+    most: int  # candidates after which a shard ends the interval
+    nearby: float  # the margin of candidates, as a multiple of the distance that scores may move
 
 
 class Step(NamedTuple):
@@ -91,16 +85,13 @@ class Step(NamedTuple):
 
 
 class Candidates(NamedTuple):
-    """Rows of an interval, which for this shard ends at ``stop``, that are wrong or may become so.
-
-    Of each its place, its scores as a column, and its number as a support, -1 if it is none; and the rows of these.
-    """
+    """Rows of an interval, which for this shard ends at ``stop``, that are wrong or may become so."""
 
     stop: int
     places: Index
-    scores: Floats
-    slots: Index
-    rows: Rows
+    scores: Floats  # a column of each
+    slots: Index  # of each its number as a support, -1 if it is none
+    rows: Rows  # of those that are none
 
 
 class Reply(NamedTuple):
@@ -177,7 +168,12 @@ class Shard:
         if numbers.weighted:
             self.events.take_weights()
         self.n_confirmed = 0
-        self._share_out(memory)
+        packed = n * self.products.block_bytes(self.width)
+        self.keeps_blocks, self.blocks = 0 < packed <= memory // 2, dict[int, KernelBlock]()
+        left = memory - packed if self.keeps_blocks else memory
+        each = max(1, n * self.width * np.dtype(self.products.dtype).itemsize)
+        capacity = left // each if self.products.keep_after else 0
+        self.cache = DotCache(n, self.width, self.products.dtype, min(capacity, 1 << 20), self.products.keep_after)
         self.n_pairs = 0
         self._before: dict[int, tuple[Floats, int]] = {}  # pages without the events that may be taken back
         self._asked: set[int] = set()  # pages of the interval of which all rows are candidates
@@ -185,16 +181,6 @@ class Shard:
 
     def _page(self, i: int) -> slice:
         return slice(int(self._edges[i]), int(self._edges[i + 1]))
-
-    def _share_out(self, memory: int) -> None:
-        """Divide the memory: packed pages, then the cache of dot products."""
-        n, packed = len(self.seen), len(self.seen) * self.products.block_bytes(self.width)
-        self.keeps_blocks = 0 < packed <= memory // 2
-        left = memory - packed if self.keeps_blocks else memory
-        each = max(1, n * self.width * np.dtype(self.products.dtype).itemsize)
-        capacity = left // each if self.products.keep_after else 0
-        self.cache = DotCache(n, self.width, self.products.dtype, min(capacity, 1 << 20), self.products.keep_after)
-        self.blocks: dict[int, KernelBlock] = {}
 
     def _block(self, i: int) -> KernelBlock:
         """Return page i, ready to be multiplied; where there is memory for all pages, they stay so."""
@@ -204,8 +190,6 @@ class Shard:
             rows = np.arange(self._edges[i], self._edges[i + 1])
             self.blocks[i] = KernelBlock(self.kernel, self.products, self.rows, rows, self.own[i], self.cache, i)
         return self.blocks[i]
-
-    # -- messages ---------------------------------------------------------------------------------------------------
 
     def replay(self, events: NewEvents) -> None:
         """Hear of all events so far; scores follow when they are wanted."""
@@ -227,10 +211,7 @@ class Shard:
         return Reply(wrong_at, candidates, self.n_pairs)
 
     def prepare(self, interrupted: Callable[[], bool] = lambda: False) -> None:
-        """Bring later pages up to date with the events that stand, until all are or it is interrupted.
-
-        The next few, and of the others those that lack many events: few are added as fast with those that follow.
-        """
+        """Bring later pages up to date with the events that stand, until all are or it is interrupted."""
         with team(self.n_threads) as threads:
             for k, i in enumerate(self._next):
                 worth = 1 if k < PAGES_AT_ONCE else EVENTS_WORTH_A_VISIT
@@ -259,8 +240,6 @@ class Shard:
             at = np.minimum(np.searchsorted(self.places, events.places), len(self.places) - 1)
             mine = self.places[at] == events.places
             self.slots[at[mine]] = events.slots[mine]
-
-    # -- scores -----------------------------------------------------------------------------------------------------
 
     def _pages_of(self, start: int, stop: int) -> list[int]:
         """Return the pages with places from ``start`` to ``stop`` - 1."""

@@ -5,9 +5,6 @@ order as a block is on one machine, on kernel values among themselves. The event
 the rows of new supports; each checks that its other rows of the interval were right when their turn came. Where one was
 not, the events before it stand, and the next interval begins there. So the record is that of the
 one-example-at-a-time algorithm.
-
-The answer to the events of one interval holds the candidates of the next: an interval takes one round trip. Until the
-next message comes, shards bring later rows up to date.
 """
 
 from __future__ import annotations
@@ -46,9 +43,7 @@ class Shards(Protocol):
     """All shards together, wherever they are; ``log`` has all events that stand, for a shard that is made anew."""
 
     def step(self, step: Step, log: Callable[[], NewEvents]) -> list[Reply]: ...
-
-    def settle(self) -> None:
-        """Share the rows out among workers that have come."""
+    def settle(self) -> None: ...
 
 
 class Presented(NamedTuple):
@@ -143,8 +138,7 @@ class ClusterRun:
         self.limits = Limits(self.kernel, bound, rounding_of(self.kernel, self.products, bound), float(heaviest))
         self._event_places: list[Index] = [np.full(trainer.n_events, -1, dtype=np.int64)]
         self.account = ClusterAccount()
-        room = max(16, int(BYTES_OF_CANDIDATES / max(1.0, row_bytes)))
-        self.wanted = self.size = min(CANDIDATES, room)
+        self.wanted = self.size = min(CANDIDATES, max(16, int(BYTES_OF_CANDIDATES / max(1.0, row_bytes))))
         self.nearby, self._rate, self._n_shards = NEARBY, 1.0, 1
 
     def run(self, n_steps: int, watcher: Watcher | None = None) -> TrainingRun:
@@ -271,7 +265,8 @@ class _Values:
         self._block = KernelBlock(kernel, products, rows, np.arange(n), own, nothing)
         threads.over(self.width, self._block.prepare)
         self.row_of, self.n = np.full(self.width, -1, dtype=np.int64), 0
-        self.K = self._room_for(4 * VALUES_AT_ONCE)
+        room = scratch("candidates", -(-n * self.width // _STRIDE), _STRIDE, np.float64)  # as other intervals have used
+        self.K = room.reshape(-1)[: n * self.width].reshape(n, self.width)
 
     def fetch(self, wrong: Index) -> None:
         """Make the values of some candidates with those from the first of them on, as far as they are not there."""
@@ -279,8 +274,6 @@ class _Values:
         store, every = self.products.pack(self.rows, wanted), np.arange(len(wanted))
         terms = np.ascontiguousarray(self.terms[:, wanted])
         low = int(wrong[0]) // BLOCK_MULTIPLE * BLOCK_MULTIPLE
-        if self.n + len(wanted) > len(self.K):
-            self._make_room(int(wrong[0]), len(wanted))
         K = self.K[self.n : self.n + len(wanted)]
         K[:, :low] = 0.0
 
@@ -293,17 +286,3 @@ class _Values:
         self.threads.over(n_columns, work, worth_it=len(wanted) * n_columns > WORTH_A_THREAD)
         self.row_of[wanted] = self.n + every
         self.n += len(wanted)
-
-    def _make_room(self, start: int, n: int) -> None:
-        """Make room for the values of n more candidates, and keep those from the number ``start`` on."""
-        kept = start + np.flatnonzero(self.row_of[start:] >= 0)
-        values, self.n = self.K[self.row_of[kept]], len(kept)
-        if 2 * (self.n + n) > len(self.K):
-            self.K = self._room_for(2 * len(self.K))
-        self.K[: self.n] = values
-        self.row_of[:start], self.row_of[kept] = -1, np.arange(self.n)
-
-    def _room_for(self, n: int) -> Floats:
-        """Return room for the values of n candidates, in memory that other intervals have used."""
-        room = scratch("candidates", -(-n * self.width // _STRIDE), _STRIDE, np.float64)
-        return room.reshape(-1)[: n * self.width].reshape(n, self.width)

@@ -94,12 +94,7 @@ class WorkerShards:
     """All shards of a run, on the workers of a client; ``memory_limit`` is that of one worker."""
 
     def __init__(
-        self,
-        rows: SpreadRows,
-        chunks: list[Chunk],
-        presented: Presented,
-        numbers: Numbers,
-        memory_limit: int | str = "auto",
+        self, rows: SpreadRows, chunks: list[Chunk], presented: Presented, numbers: Numbers, memory_limit: int | str
     ) -> None:
         self.client, self.rows, self.presented = rows.client, rows, presented
         self.numbers, self.memory_limit = numbers, memory_limit
@@ -168,11 +163,11 @@ class WorkerShards:
         """Return the workers that are there; warn of those with other versions, which are left out."""
         self._looked = time.monotonic()
         there = set(self.client.nthreads())
-        fresh, self._known = there - self._known, self._known | there
-        for address, problem in odd_versions(self.client).items() if fresh else ():
-            if address in fresh:
+        if not there <= self._known:
+            for address, problem in odd_versions(self.client).items():
                 self._unsuited.add(address)
                 warnings.warn(f"A worker gets no rows: {problem}", UserWarning, stacklevel=2)
+        self._known |= there
         return sorted(there - self._unsuited)
 
     def _make_shards(self) -> list[_Placed]:

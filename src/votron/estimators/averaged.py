@@ -228,7 +228,7 @@ class AveragedPerceptronClassifier(ProbabilisticClassifier):
     ) -> TrainingRun:
         rows, weights = data.rows, data.weights
         if isinstance(rows, SpreadRows):
-            run: Callable[..., TrainingRun] = rows.presenter(trainer, weights=weights)
+            run: Callable[..., TrainingRun] = partial(SpreadRows.present, trainer=trainer, weights=weights)
         else:
             options: Params = {"n_threads": self._n_threads, "after_pass": after_pass, "pauses": scored.pauses}
             run = partial(trainer.run, weights=weights, **options)

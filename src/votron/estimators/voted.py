@@ -340,7 +340,8 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
         if isinstance(trainer, DualTrainer):
             options |= {"ids": ids, "weights": data.weights}
             if isinstance(rows, SpreadRows):
-                run, options = rows.runner(trainer, **options, memory_limit=self.memory_limit), {}
+                run = SpreadRows.run
+                options |= {"trainer": trainer, "memory_limit": self.memory_limit}
             else:
                 again = n_steps > len(order) or trainer.n_events > trainer.n_support
                 options["memory"] = parse_memory_limit(self.memory_limit, data_bytes=n_bytes(rows)) if again else 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +14,8 @@ __all__ = ["Claim", "claims"]
 
 FS = "Freund & Schapire"
 GRAEPEL = "Graepel, Herbrich & Williamson"
+
+NORMALISED = [(f"{rule} (unnorm)", f"{rule} (norm)") for rule in ("Avg", "Last", "Rand")]
 
 Finding = tuple[bool, str]
 """``holds`` and ``evidence`` of a claim."""
@@ -102,22 +105,17 @@ def _random_is_worst(results: Results) -> Finding:
     return not exceptions, f"in {len(cases) - len(exceptions)} of {len(cases)} cases{but}"
 
 
-def _vote_and_average(results: Results) -> Finding:
-    return _differ_little("they differ by", _gaps(results, ("Vote", "Avg (unnorm)")))
+def _differ_little(words: str, *pairs: tuple[str, str]) -> Callable[[Results], Finding]:
+    """Return a check of the difference between the rules of each pair."""
 
+    def check(results: Results) -> Finding:
+        cases = _cases(results)
+        gaps = [abs(results.mean(d, a, t) - results.mean(d, b, t)) for d, t in cases for a, b in pairs]
+        mean = float(np.mean(gaps))
+        evidence = f"{words} {mean:.2f} points in the mean, {max(gaps):.2f} at most (judged: a mean below 0.25)"
+        return mean < 0.25, evidence
 
-def _normalising(results: Results) -> Finding:
-    pairs = [(f"{rule} (unnorm)", f"{rule} (norm)") for rule in ("Avg", "Last", "Rand")]
-    return _differ_little("it changes errors by", _gaps(results, *pairs))
-
-
-def _gaps(results: Results, *pairs: tuple[str, str]) -> list[float]:
-    return [abs(results.mean(d, a, t) - results.mean(d, b, t)) for d, t in _cases(results) for a, b in pairs]
-
-
-def _differ_little(words: str, gaps: list[float]) -> Finding:
-    mean = float(np.mean(gaps))
-    return mean < 0.25, f"{words} {mean:.2f} points in the mean, {max(gaps):.2f} at most (judged: a mean below 0.25)"
+    return check
 
 
 def _largest_gain(results: Results) -> Finding:
@@ -193,8 +191,8 @@ CLAIMS = (
     ("Voting and averaging beat the last vector", FS, _better_than_last),
     ("... most of all before convergence", FS, _most_before_convergence),
     ("A random vector is the worst in all cases", FS, _random_is_worst),
-    ("Voting and averaging do not differ much", FS, _vote_and_average),
-    ("Normalising the vectors matters little", FS, _normalising),
+    ("Voting and averaging do not differ much", FS, _differ_little("they differ by", ("Vote", "Avg (unnorm)"))),
+    ("Normalising the vectors matters little", FS, _differ_little("it changes errors by", *NORMALISED)),
     ("The largest gain is from degree 1 to degree 2", FS, _largest_gain),
     ("Small degrees run slowest, because of their mistakes", FS, _small_degrees_are_slow),
     ("From degree 5 on the data become separable", FS, _separable_from_five),

@@ -1,15 +1,8 @@
 """The frontier: error against training time, prediction time and support vectors, for perceptrons and SVMs.
 
-Both learners get the same features and the same kernel:
-
-========  ===========================================================================================
-raw       pixels, all divided by the root mean square length of the training images
-unit      each image divided by its own length
-deskewed  the same two on images that `votron.papers.images.deskew` has set upright
-========  ===========================================================================================
-
-For the perceptron the division is part of the kernel, and its pixels stay whole numbers. SVMs are sklearnex's where it
-is installed, else scikit-learn's.
+Both learners get the same features and the same kernel. "Raw" pixels are all divided by the root mean square length of
+the training images, "unit" images each by its own length. For the perceptron the division is part of the kernel, and
+its pixels stay whole numbers. SVMs are sklearnex's where it is installed, else scikit-learn's.
 
 Virtual examples come in two rounds: train, add transformed copies of the support vectors, and train on these. The best
 setting also scores each test image five times, as it is and shifted. Training time does not include deskewing. Each

@@ -20,13 +20,11 @@ from votron.papers.figures import COUNT_TITLES, DASHES, WIDTHS, figure2, learnin
 from votron.papers.reproduce import Reproduction, environment, write_tables
 from votron.papers.results import Results
 from votron.papers.runs import LINES, RULES
-from votron.papers.tables import PAPERS, Cell, with_error
+from votron.papers.tables import PAPERS, Cell
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-NAMES = ("table1", "table2", "table3", "sparsity", "frontier", "claims", "figure2", "learning-curves")
-"""Names of files that an earlier report may have left."""
 MOST_IMAGES = 12
 """Images shown on which the rules disagree."""
 MOST_CLASSES = 10
@@ -37,15 +35,12 @@ SHOWN_RULES = tuple(reversed(LINES))
 
 
 def write(made: Reproduction, out: Path) -> list[Path]:
-    """Write page, tables and figures into a folder, and remove what an earlier report left."""
+    """Write page, tables and figures into a folder."""
     written = [*write_tables(made, out), out / "report.html"]
     write_text(written[-1], html(made), make_folders=True)
     if can_draw():
         for name, figure in _figures(made):
             written += save(figure, out / name)
-    stale = {out / f"{name}{suffix}" for name in NAMES for suffix in (".csv", ".md", ".svg", ".png")}
-    for path in stale.difference(written):
-        path.unlink(missing_ok=True)
     return written
 
 
@@ -61,7 +56,10 @@ def _figures(made: Reproduction) -> Iterator[tuple[str, Figure]]:
 
 def html(made: Reproduction) -> str:
     """Return the report as one HTML page."""
-    draws, ran = can_draw(), bool(made.results.runs)
+    draws, ran, frontier = can_draw(), bool(made.results.runs), ""
+    if draws and made.frontier:
+        figure = figures.frontier(made.frontier, made.data_title, mnist=made.results.is_mnist)
+        frontier = svg_for_page(figure, "frontier", "Test error against cost; the table below has the numbers.")
     page = render(
         "papers/report.html.jinja",
         made=made,
@@ -69,14 +67,12 @@ def html(made: Reproduction) -> str:
         draws=draws,
         n_classes=len(np.unique(made.results.data.y)),
         facts=list(_facts(made)),
-        differing=_differing(made),
         lines=[(name, colour, WIDTHS[row], DASHES[row]) for row, (name, colour) in LINES.items()],
         figure2=_figure2_panels(made) if draws and ran and "figure2" in made.settings.what else [],
         learning=_learning_panels(made) if draws and ran else [],
-        frontier=_frontier_panel(made) if draws and made.frontier else "",
+        frontier=frontier,
         cases=_cases(made) if ran else None,
         times=_times(made),
-        runs=_runs(made),
         environment=environment(),
         duration=duration,
         signed=signed,
@@ -101,11 +97,6 @@ def _learning_panels(made: Reproduction) -> list[str]:
         figure = learning_curves(made.results, rows=(row,))
         panels.append(svg_for_page(figure, f"learning-{row}", f"{what}, against epochs. At the end {ends}."))
     return panels
-
-
-def _frontier_panel(made: Reproduction) -> str:
-    figure = figures.frontier(made.frontier, made.data_title, mnist=made.results.is_mnist)
-    return svg_for_page(figure, "frontier", "Test error against cost; the table below has the numbers.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,18 +155,17 @@ def _cases(made: Reproduction) -> Params:
     everything = disagreements(made.results)
     right = [sum(case.right[r] for case in everything) for r in range(len(SHOWN_RULES))]
     names = [LINES[rule][0] for rule in SHOWN_RULES]
+    images = made.results.data.X_test.reshape(-1, *made.results.data.shape)
     return {
         "degree": shown_degree(made.results),
         "n": len(everything),
         "right": ", ".join(f"{name} {count:,}" for name, count in zip(names, right, strict=True)),
         "rules": names,
-        "shown": [(case, _picture(made, case), _bars(case)) for case in everything[:MOST_IMAGES]],
+        "shown": [
+            (case, picture(images[case.index], f"An image of class {case.truth}"), _bars(case))
+            for case in everything[:MOST_IMAGES]
+        ],
     }
-
-
-def _picture(made: Reproduction, case: Disagreement) -> Params:
-    data = made.results.data
-    return picture(data.X_test[case.index].reshape(data.shape), f"An image of class {case.truth}")
 
 
 def _bars(case: Disagreement) -> list[Params]:
@@ -223,21 +213,6 @@ def _facts(made: Reproduction) -> Iterator[tuple[str, str, str]]:
         yield "Claims that hold", f"{verdicts.count(True)} of {len(verdicts)}", note
 
 
-def _differing(made: Reproduction) -> list[tuple[str, ...]]:
-    """Return every number that does not agree: table, number, ours, published, difference."""
-    return [
-        (
-            table.title.split(":")[0],
-            f"{row.group}, {row.name}, {'label ' if column.isdecimal() else ''}{column}",
-            with_error(cell),
-            f"{cell.paper}{'' if paper == 'paper' else f' ({paper})'}",
-            signed(cell),
-        )
-        for table in made.tables
-        for row, column, paper, cell in table.disagreements
-    ]
-
-
 def _times(made: Reproduction) -> list[tuple[str, ...]]:
     """Return how long the runs of each degree took, on MNIST beside the paper's days and hours."""
     rows = []
@@ -249,19 +224,3 @@ def _times(made: Reproduction) -> list[tuple[str, ...]]:
         converged = f"{sum(run.converged for run in runs)} of {len(runs)}"
         rows.append((str(degree), f"{made.results.end(degree):g}", train, *theirs, scan, converged))
     return rows
-
-
-def _runs(made: Reproduction) -> list[tuple[str, ...]]:
-    return [
-        (
-            str(degree),
-            str(run.key.seed),
-            f"{run.key.epochs:g}",
-            f"{run.epochs_run:g}{'' if run.converged else ' (not converged)'}",
-            duration(run.train_seconds),
-            duration(run.scan_seconds),
-            run.digest[:16],
-        )
-        for degree, runs in sorted(made.results.runs.items())
-        for run in runs
-    ]

@@ -196,17 +196,15 @@ class Store:
     def get(self, name: str, kind: type[T]) -> T | None:
         """Return a result, or None if there is none or its file is damaged."""
         try:
-            return msgspec.msgpack.decode(self._path(name).read_bytes(), type=kind, dec_hook=_array_from)
+            content = (self.folder / f"{name}.msgpack").read_bytes()
+            return msgspec.msgpack.decode(content, type=kind, dec_hook=_array_from)
         except (OSError, msgspec.DecodeError):
             return None
 
     def put(self, name: str, result: object) -> None:
         """Store a dataclass of numbers, texts and arrays."""
         content = msgspec.msgpack.encode(result, enc_hook=_as_parts)
-        write_bytes(self._path(name), content, make_folders=True)
-
-    def _path(self, name: str) -> Path:
-        return self.folder / f"{name}.msgpack"
+        write_bytes(self.folder / f"{name}.msgpack", content, make_folders=True)
 
 
 def _as_parts(array: Array) -> tuple[str, tuple[int, ...], bytes]:

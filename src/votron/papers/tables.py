@@ -344,11 +344,7 @@ def sparsity(results: Results) -> Table:
         return label_facts("perceptron", name) if results.is_mnist and end == 30 else [None] * n_labels
 
     rows = []
-    shown = (
-        ("error %", "error", "Last (unnorm)"),
-        ("‖α‖₀", "SupVec", "SupVec"),
-        ("mistakes", "Mistake", "Mistake"),
-    )
+    shown = ("error %", "error", "Last (unnorm)"), ("‖α‖₀", "SupVec", "SupVec"), ("mistakes", "Mistake", "Mistake")
     for name, fact, row in shown:
         cells = [
             _cell(results, LABEL_DEGREE, row, end, label=c, paper=known, judged=False)

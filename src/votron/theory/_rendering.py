@@ -232,8 +232,6 @@ def rows(found: Certificate) -> list[Params]:
     return out
 
 
-# -- the picture ------------------------------------------------------------------------------------------------------
-
 COLOURS = {GUARANTEE: "#1f4e9c", ESTIMATE: "#c8641b"}
 MEASURED = "#2b8a3e"
 FADED = 0.3

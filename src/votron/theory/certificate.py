@@ -46,9 +46,7 @@ class Bound:
 
     name: str  # the authors
     formula: str
-    kind: (
-        Kind  # about this run, about new examples with probability 1 − δ, or about an expectation by one run's numbers
-    )
+    kind: Kind  # a fact about this run, a guarantee with probability 1 − δ, or an estimate by one run's numbers
     quantity: Quantity
     predictor: str  # of which an error is bounded; empty for facts
     values: tuple[Value, ...]  # for each vector

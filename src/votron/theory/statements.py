@@ -305,8 +305,7 @@ def _margin_simple(evidence: Evidence, c: int, delta: float) -> Value:
 
 def _pac(name: str) -> Source:
     def value(evidence: Evidence, c: int, delta: float) -> Value:
-        jointly = "the theorem is about one vector's sign, and these were trained together for the label"
-        _need(not evidence.trained_jointly, jointly)
+        _need(not evidence.trained_jointly, "it is about one vector's sign, and these were trained together")
         attained = float(evidence.candidates[name][:, c].min())
         _need(attained > 0, "the vector errs on training examples")
         kappa = bounds.novikoff_bound(evidence.radius, attained)
