@@ -15,8 +15,6 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from votron._version import __version__
-
 if TYPE_CHECKING:
     from votron.errors import VotronError
     from votron.estimators import (
@@ -37,6 +35,8 @@ if TYPE_CHECKING:
     from votron.saving.models import load, save
     from votron.tables import TableEncoder, tabular_encoder
     from votron.theory import certify
+
+__version__ = "0.1.0"
 
 _HOMES = {
     "AveragedPerceptronClassifier": "votron.estimators",

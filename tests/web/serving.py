@@ -6,8 +6,8 @@ import time
 
 import uvicorn
 
+from votron.web import listening
 from votron.web._app import make_app
-from votron.web._server import listening
 
 
 @contextlib.contextmanager

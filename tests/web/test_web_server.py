@@ -22,8 +22,7 @@ from schemathesis.specs.openapi.checks import response_schema_conformance
 from serving import serving
 
 from votron.errors import MissingPackageError, VotronError
-from votron.web import _app, _game
-from votron.web import _server as server
+from votron.web import _app, _game, listening
 from votron.web._app import STATIC
 from votron.web._game import Games, PlaneGame, Setup
 from votron.web._models import Piece
@@ -209,7 +208,7 @@ def test_a_port_that_is_taken_is_a_sentence():
         with pytest.raises(
             VotronError, match=r"Cannot listen on 127\.0\.0\.1 port \d+: .*\. Choose another with --port\."
         ):
-            server.listening(taken.getsockname()[1])
+            listening(taken.getsockname()[1])
 
 
 def test_without_the_extra_it_is_a_sentence(monkeypatch):

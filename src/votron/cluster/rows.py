@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from votron._util.progress import Watcher
 from votron._util.resources import n_bytes, rows_in_bytes
 from votron._util.types import Array, Floats, Index, Rows, RowsLike
-from votron.cluster.client import connection, current_client, results_of
-from votron.cluster.lazy import chunks_of
+from votron.cluster.client import chunks_of, connection, current_client, results_of
 from votron.cluster.shard import Numbers, stacked
 from votron.cluster.walk import ClusterAccount, ClusterRun, Presented
 from votron.cluster.workers import Chunk, WorkerShards

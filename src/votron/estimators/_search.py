@@ -28,9 +28,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import get_scorer
 
+from votron import __version__
 from votron._util.progress import Progress
 from votron._util.types import Array, Classes, Floats, Index, Params, Rows, Scores
-from votron._version import __version__
 from votron.errors import VotronError
 from votron.estimators._training import OutOfTime, resolved_gamma
 from votron.estimators.voted import VotedPerceptronClassifier

@@ -140,7 +140,7 @@ class VotronClassifier(ClassifierMixin, BaseEstimator):
         return tags
 
     def _lazily(self, method: str, X: RowsLike) -> Any:
-        from votron.cluster.lazy import predicted
+        from votron.cluster.client import predicted
 
         return predicted(self, method, X)
 

@@ -601,7 +601,7 @@ class VotedPerceptronClassifier(SupportVectorMixin, ProbabilisticClassifier):
         """
         check_is_fitted(self)
         if is_collection(X):
-            from votron.cluster.lazy import staged
+            from votron.cluster.client import staged
 
             return staged(self, X, at, rules)
         rows, _ = validated(self, X, kernel=self.kernel_, reset=False)

@@ -11,9 +11,8 @@ from votron.kernels.base import KERNELS, MADE_OF_KERNELS, Kernel, RowLoop, Step,
 from votron.kernels.composed import ComposedKernel, NormalizedKernel
 from votron.kernels.conjunction import ConjunctionKernel
 from votron.kernels.gaussian import GaussianKernel
-from votron.kernels.mercer import MercerCheck, is_mercer
 from votron.kernels.polynomial import LinearKernel, PolynomialKernel
-from votron.kernels.precomputed import CallableKernel, PrecomputedKernel
+from votron.kernels.precomputed import CallableKernel, MercerCheck, PrecomputedKernel, is_mercer
 
 __all__ = [
     "KERNELS",

@@ -1,4 +1,4 @@
-"""Kernels given as values: a matrix, with the check that it is a kernel's, and Python functions."""
+"""Kernels given as values: a matrix, with checks that it is a kernel's, and Python functions."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from votron._util.resources import chunks
 from votron._util.types import Array, Floats, Rows, RowsLike
@@ -108,3 +109,52 @@ def check_gram(K: Array) -> None:
                 f"With kernel='precomputed' X must be positive semi-definite, so X[{start + i}, {j}]² must not exceed "
                 f"X[{start + i}, {start + i}] X[{j}, {j}] = {mine[i]:g} · {diagonal[j]:g}. Got {rows[i, j]:g}² instead."
             )
+
+
+@dataclass(frozen=True)
+class MercerCheck:
+    """Whether a Gram matrix is positive semi-definite, its smallest eigenvalue, and how far below 0 is rounding.
+
+    Examples
+    --------
+    >>> check = is_mercer([[1.0, 2.0], [2.0, 1.0]])
+    >>> "a kernel" if check else f"none: eigenvalue {check.eigenvalue:g}"
+    'none: eigenvalue -1'
+    """
+
+    positive: bool
+    eigenvalue: float
+    tolerance: float
+
+    def __bool__(self) -> bool:
+        return self.positive
+
+
+def is_mercer(K: ArrayLike, tolerance: float | None = None) -> MercerCheck:
+    """Tell whether a Gram matrix is symmetric positive semi-definite, and its smallest eigenvalue.
+
+    Parameters
+    ----------
+    K : array-like of shape (n, n)
+        Kernel values of n examples with each other. The check takes time n³.
+    tolerance : float, optional
+        Eigenvalues above minus this count as 0. Default: n times the rounding unit times the largest eigenvalue.
+
+    Examples
+    --------
+    >>> bool(is_mercer([[2.0, 1.0], [1.0, 2.0]]))
+    True
+    >>> is_mercer([[0.0, 1.0], [1.0, 0.0]]).eigenvalue
+    -1.0
+    """
+    matrix = np.asarray(K, dtype=np.float64)
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        raise VotronError(f"A Gram matrix is square. Got shape {matrix.shape} instead.")
+    if matrix.size == 0 or not np.isfinite(matrix).all():
+        raise VotronError("A Gram matrix must have at least one row, and finite values only.")
+    if not np.allclose(matrix, matrix.T, rtol=1e-8, atol=1e-12 * np.abs(matrix).max()):
+        raise VotronError("A Gram matrix is symmetric: K(x, z) = K(z, x). This one is not.")
+    eigenvalues = np.linalg.eigvalsh((matrix + matrix.T) / 2)
+    if tolerance is None:
+        tolerance = len(matrix) * float(np.finfo(float).eps) * float(np.abs(eigenvalues).max())
+    return MercerCheck(bool(eigenvalues[0] >= -tolerance), float(eigenvalues[0]), float(tolerance))
