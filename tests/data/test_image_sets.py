@@ -13,7 +13,7 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
 from votron.data import load_image_set
-from votron.data.formats import idx
+from votron.data.formats import images as formats
 from votron.errors import DataError
 
 STEMS = ("train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte")
@@ -60,8 +60,8 @@ def places(monkeypatch, tmp_path):
     """No set is on this machine; the cache is in a folder that goes away."""
     monkeypatch.delenv("VOTRON_DATA", raising=False)
     monkeypatch.setenv("SCIKIT_LEARN_DATA", str(tmp_path / "home"))
-    monkeypatch.setitem(idx._FOLDERS, "fashion", (*idx._FOLDERS["fashion"][:-1], str(tmp_path / "debian")))
-    monkeypatch.setattr(idx, "_N_TRAIN", N_TRAIN)
+    monkeypatch.setitem(formats._FOLDERS, "fashion", (*formats._FOLDERS["fashion"][:-1], str(tmp_path / "debian")))
+    monkeypatch.setattr(formats, "_N_TRAIN", N_TRAIN)
     return tmp_path
 
 
@@ -69,14 +69,14 @@ def places(monkeypatch, tmp_path):
 def mnist(monkeypatch, places):
     """Return a small set that is MNIST for the test."""
     arrays = make_set(seed=1)
-    monkeypatch.setitem(idx._DIGESTS, "mnist", plain_digest(arrays))
+    monkeypatch.setitem(formats._DIGESTS, "mnist", plain_digest(arrays))
     return arrays
 
 
 @pytest.fixture
 def fashion(monkeypatch, places):
     arrays = make_set(seed=2)
-    monkeypatch.setitem(idx._DIGESTS, "fashion", plain_digest(arrays))
+    monkeypatch.setitem(formats._DIGESTS, "fashion", plain_digest(arrays))
     return arrays
 
 
@@ -143,7 +143,7 @@ def test_sets_are_known_by_their_content(monkeypatch, places, mnist, fashion):
     assert_is(load_image_set("fashion", fetch=False), fashion)
 
 
-@requires(Path(idx._FOLDERS["fashion"][-1]).is_dir(), "Debian's package dataset-fashion-mnist")
+@requires(Path(formats._FOLDERS["fashion"][-1]).is_dir(), "Debian's package dataset-fashion-mnist")
 def test_the_true_fashion_mnist(monkeypatch):
     monkeypatch.delenv("VOTRON_DATA", raising=False)
     images = load_image_set("fashion", fetch=False)

@@ -1,7 +1,8 @@
-"""The style of all figures, and figures as files and for pages."""
+"""The style of all figures, and figures and images as files and for pages."""
 
 from __future__ import annotations
 
+import base64
 import io
 import re
 from collections.abc import Mapping
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from votron._util.files import write_bytes
-from votron._util.types import Axes
+from votron._util.types import Array, Axes, Params
 from votron.errors import VotronError
 
 if TYPE_CHECKING:
@@ -163,3 +164,18 @@ def svg_for_page(figure: Any, name: str, description: str) -> str:
 
 def _variable(colour: str) -> str:
     return f"var(--{_VARIABLES.get(colour, 'c' + colour[1:])}, {colour})"
+
+
+def picture(pixels: Array, alt: str) -> Params:
+    """Return an image as a part of a page: grey values from white (zero) to black, or colours as they are.
+
+    Grey ones are drawn in ink, light on black in dark mode.
+    """
+    from PIL import Image  # with matplotlib, and with the readers of images
+
+    grey = pixels.ndim == 2
+    strength = np.round(255.0 * pixels / max(float(pixels.max()), 1.0)).clip(0, 255).astype(np.uint8)
+    out = io.BytesIO()
+    Image.fromarray(255 - strength if grey else strength).save(out, "PNG", optimize=True)
+    data = base64.b64encode(out.getvalue()).decode()
+    return {"data": data, "alt": alt, "width": pixels.shape[1], "height": pixels.shape[0], "ink": grey}

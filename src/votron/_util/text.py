@@ -1,14 +1,21 @@
-"""Formatting of lists, long values, times, sizes and tables."""
+"""Formatting of lists, long values, times, sizes and tables, and of pages from templates."""
 
 from __future__ import annotations
 
+import functools
 import io
 import math
 import os
+import re
 import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
+
+from votron.errors import MissingPackageError
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 LONGEST = 60  # characters of a value that a sentence shows
 
@@ -40,6 +47,10 @@ def on_one_line(text: str) -> str:
 def shortened(text: str, longest: int = LONGEST) -> str:
     """Return a text cut to a length, with dots where it goes on."""
     return text if len(text) <= longest else f"{text[: longest - 3]}..."
+
+
+def name_of(label: object, longest: int = 32) -> str:
+    return shortened(on_one_line(str(label)), longest)
 
 
 def counted(n: int, thing: str, many: str = "") -> str:
@@ -151,3 +162,30 @@ def as_csv(rows: Iterable[Iterable[object]]) -> str:
 def wants_colour(stream: TextIO) -> bool:
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" or sys.platform == "win32"
     return stream.isatty() and not plain
+
+
+# -- pages: HTML in one file, from templates that escape whatever comes from data --------------------------------------
+
+_NOT_TEXT = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
+"""Characters that a page must not contain: control characters, surrogates, changes of direction."""
+
+
+@functools.cache
+def _environment() -> Environment:
+    """Return the environment of all templates, which are named by their path in the package."""
+    try:
+        import jinja2
+    except ImportError as error:
+        raise MissingPackageError('Reports need jinja2: pip install "votron[cli]".') from error
+    loader = jinja2.PackageLoader("votron", "")
+    made = jinja2.Environment(
+        loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    made.filters |= {"percent": percent, "counted": counted, "name": name_of, "number": plain_number}
+    return made
+
+
+def render(template: str, **context: object) -> str:
+    """Return a page, its percentages unbroken at the end of a line."""
+    text = _environment().get_template(template).render(**context)
+    return re.sub(r"(?<=\d) %", "\u00a0%", _NOT_TEXT.sub("\ufffd", text))

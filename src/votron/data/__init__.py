@@ -5,7 +5,7 @@ from __future__ import annotations
 from votron.data.examples import Examples
 from votron.data.facts import describe_examples, scan_stream
 from votron.data.files import open_batches, read_examples, write_examples
-from votron.data.formats.idx import ImageSet, load_image_set
+from votron.data.formats.images import ImageSet, load_image_set
 from votron.data.options import ReadOptions
 
 __all__ = [

@@ -10,9 +10,8 @@ from scipy.special import betaincinv
 from sklearn.metrics import confusion_matrix, precision_recall_fscore_support, roc_auc_score
 
 from votron._util.frames import plain_labels
-from votron._util.pages import name_of
 from votron._util.pipelines import classifier_of, rows_for_classifier, weighs_classes
-from votron._util.text import as_text, counted, first_of, percent, percent_range
+from votron._util.text import as_text, counted, first_of, name_of, percent, percent_range
 from votron._util.types import Array, Classes, Estimator, Floats, Index, Label, Labels, Params, RowsLike
 from votron.errors import VotronError
 from votron.estimators._probabilities import ProbabilisticClassifier

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from votron._util.files import write_text
-from votron._util.pages import picture, render
-from votron._util.plotting import can_draw, save, svg_for_page
-from votron._util.text import counted, duration
+from votron._util.plotting import can_draw, picture, save, svg_for_page
+from votron._util.text import counted, duration, render
 from votron._util.types import Params
 from votron.papers import LABEL_DEGREE, figures
 from votron.papers.figures import COUNT_TITLES, DASHES, WIDTHS, figure2, learning_curves

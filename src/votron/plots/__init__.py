@@ -6,7 +6,6 @@ attributes, and ``plot(ax=...)`` draws it again. Shapes of images are ``(height,
 colour, and known for rows of 64 and 784 features. matplotlib is imported when something is drawn.
 """
 
-from votron.plots.comparison import ComparisonDisplay
 from votron.plots.predictions import (
     ConfusionsDisplay,
     MarginsDisplay,
@@ -14,7 +13,7 @@ from votron.plots.predictions import (
     SupportImagesDisplay,
     WrongImagesDisplay,
 )
-from votron.plots.training import MistakesDisplay, RulesDisplay, VotesDisplay
+from votron.plots.training import ComparisonDisplay, MistakesDisplay, RulesDisplay, VotesDisplay
 
 __all__ = [
     "ComparisonDisplay",

@@ -7,10 +7,9 @@ from pathlib import Path
 
 from votron import __version__
 from votron._util.files import write_text
-from votron._util.pages import name_of, render
 from votron._util.pipelines import weighs_classes
 from votron._util.plotting import can_draw
-from votron._util.text import counted, percent_range, utc_now
+from votron._util.text import counted, name_of, percent_range, render, utc_now
 from votron._util.types import Estimator, Labels, RowsLike
 from votron.errors import VotronError
 from votron.evaluate.evaluation import beside_majority, rarest_in_words

@@ -14,10 +14,9 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
 from votron._util.frames import columns_of, in_pandas, is_frame, kind_of, missing_in, plain_labels
-from votron._util.pages import name_of
 from votron._util.pipelines import classifier_of, rows_for_classifier
 from votron._util.plotting import IMAGE_SHAPES
-from votron._util.text import plain_number
+from votron._util.text import name_of, plain_number
 from votron._util.types import Array, Estimator, Labels, RowsLike, Series
 from votron.data import Examples
 from votron.errors import VotronError

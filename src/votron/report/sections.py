@@ -12,10 +12,20 @@ import numpy as np
 
 from votron import __version__
 from votron._util.frames import columns_of, is_missing
-from votron._util.pages import name_of, picture
 from votron._util.pipelines import steps_before, summary_of, weighs_classes
-from votron._util.plotting import AGAINST, FOR, STYLE, can_draw, pyplot, svg_for_page
-from votron._util.text import counted, duration, in_words, joined, left_out, on_one_line, percent, shortened, utc_now
+from votron._util.plotting import AGAINST, FOR, STYLE, can_draw, picture, pyplot, svg_for_page
+from votron._util.text import (
+    counted,
+    duration,
+    in_words,
+    joined,
+    left_out,
+    name_of,
+    on_one_line,
+    percent,
+    shortened,
+    utc_now,
+)
 from votron._util.types import Array, Axes, Floats, Params, RowsLike
 from votron.errors import VotronError
 from votron.estimators.base import VotronClassifier
