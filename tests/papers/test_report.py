@@ -16,8 +16,7 @@ from votron.papers.figures import figure2, learning_curves
 from votron.papers.frontier import Point, Setting, frontier_table
 from votron.papers.report import SHOWN_RULES, disagreements
 from votron.papers.reproduce import Settings, reproduce
-from votron.papers.results import Results
-from votron.papers.runs import LINES, RULES, RunKey, perform
+from votron.papers.runs import LINES, RULES, Results, RunKey, perform
 from votron.papers.tables import Cell, Fact, Row, Table
 
 

@@ -12,8 +12,7 @@ import pytest
 from paper import paper_perceptron
 
 from votron.papers import runs
-from votron.papers.results import MachineResult, machines
-from votron.papers.runs import RULES, RunKey, RunResult, Store, perform, perform_missing
+from votron.papers.runs import RULES, MachineResult, RunKey, RunResult, Store, machines, perform, perform_missing
 
 
 def same(a, b):
@@ -98,7 +97,7 @@ def test_machines_are_kept(digits, tmp_path, monkeypatch):
     found = machines(digits, Store(tmp_path), quiet=True)
     assert len(found) == 10
     assert all(machine.n_support > 2 and 0 <= machine.error < 20 for machine in found)
-    monkeypatch.setattr("votron.papers.results._trained", lambda *args: pytest.fail("trained again"))
+    monkeypatch.setattr("votron.papers.runs._trained", lambda *args: pytest.fail("trained again"))
     assert machines(digits, Store(tmp_path), quiet=True) == found
 
 

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from votron.papers.claims import claims
-from votron.papers.results import MOMENTS, MachineResult, Results
-from votron.papers.runs import COUNTS, RULES, RunKey, perform
+from votron.papers.runs import COUNTS, MOMENTS, RULES, MachineResult, Results, RunKey, perform
 from votron.papers.tables import Cell, Fact, facts, label_facts, sparsity, table1, table2, table3
 from votron.theory import compression_bound
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from votron.papers import LABEL_DEGREE
-from votron.papers.results import MOMENTS, Results
+from votron.papers.runs import MOMENTS, Results
 
 __all__ = ["Claim", "claims"]
 

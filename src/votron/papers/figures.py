@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 from votron._util.plotting import AXIS, MUTED, STYLE, name_ends, plain, pyplot, title, write_name
 from votron._util.types import Floats
-from votron.papers.results import Results
-from votron.papers.runs import LINES
+from votron.papers.runs import LINES, Results
 from votron.papers.tables import PAPERS
 
 if TYPE_CHECKING:

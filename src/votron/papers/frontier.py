@@ -30,8 +30,7 @@ from votron.errors import VotronError
 from votron.estimators.voted import VotedPerceptronClassifier
 from votron.kernels import GaussianKernel, Kernel, LinearKernel, NormalizedKernel, PolynomialKernel
 from votron.papers.images import EIGHT, FOUR, deskew, shift, thicken, with_shifts
-from votron.papers.results import MOST_FOR_SLOW_SVC, fast_svc
-from votron.papers.runs import Store
+from votron.papers.runs import MOST_FOR_SLOW_SVC, Store, fast_svc
 from votron.papers.tables import Cell, Row, Table
 from votron.record import labels_of
 

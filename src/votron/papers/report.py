@@ -17,8 +17,7 @@ from votron._util.types import Params
 from votron.papers import LABEL_DEGREE, figures
 from votron.papers.figures import COUNT_TITLES, DASHES, WIDTHS, figure2, learning_curves
 from votron.papers.reproduce import Reproduction, environment, write_tables
-from votron.papers.results import Results
-from votron.papers.runs import LINES, RULES
+from votron.papers.runs import LINES, RULES, Results
 from votron.papers.tables import PAPERS, Cell
 
 if TYPE_CHECKING:

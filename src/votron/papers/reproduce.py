@@ -21,8 +21,7 @@ from votron.errors import VotronError
 from votron.papers import EPOCHS_OF_DEGREE_1, LABEL_DEGREE, Settings
 from votron.papers.claims import Claim, claims
 from votron.papers.frontier import Point, explore, frontier_table
-from votron.papers.results import Results, machines
-from votron.papers.runs import RunKey, RunResult, Store, perform_missing
+from votron.papers.runs import Results, RunKey, RunResult, Store, machines, perform_missing
 from votron.papers.tables import Table, sparsity, table1, table2, table3
 
 __all__ = ["Reproduction", "reproduce", "write_tables"]

@@ -20,8 +20,7 @@ import numpy as np
 from votron._util.text import as_csv, as_markdown, as_text
 from votron._util.types import Params
 from votron.papers import LABEL_DEGREE
-from votron.papers.results import DELTA, MOMENTS, Results, mean_and_error
-from votron.papers.runs import COUNTS, RULES
+from votron.papers.runs import COUNTS, DELTA, MOMENTS, RULES, Results, mean_and_error
 
 PAPERS: Params = tomllib.loads(resources.files("votron.papers").joinpath("papers.toml").read_text(encoding="utf-8"))
 """The numbers that the papers print."""
