@@ -9,9 +9,8 @@ nowhere, a row with K(x, x) = 0 has kernel value 0 with every row; values are fl
 
 from votron.kernels.base import KERNELS, MADE_OF_KERNELS, Kernel, RowLoop, Step, make_kernel, register_kernel
 from votron.kernels.composed import ComposedKernel, NormalizedKernel
-from votron.kernels.conjunction import ConjunctionKernel
 from votron.kernels.gaussian import GaussianKernel
-from votron.kernels.polynomial import LinearKernel, PolynomialKernel
+from votron.kernels.polynomial import ConjunctionKernel, LinearKernel, PolynomialKernel
 from votron.kernels.precomputed import CallableKernel, MercerCheck, PrecomputedKernel, is_mercer
 
 __all__ = [

@@ -1,8 +1,8 @@
 """Training runs of the papers' experiments, and a support vector machine for each label, with the numbers of both.
 
-A run is all rules, moments and labels from one fit and one scan. Finished results are kept in a folder, one file each, so
-that an interrupted command can resume. Those that are missing are done in parallel, by processes of this machine or by
-the workers of a Dask cluster.
+A run is all rules, moments and labels from one fit and one scan. Finished results are kept in a folder, one file each,
+so that an interrupted command can resume. Those that are missing are done in parallel, by processes of this machine or
+by the workers of a Dask cluster.
 """
 
 from __future__ import annotations

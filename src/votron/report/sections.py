@@ -14,18 +14,7 @@ from votron import __version__
 from votron._util.frames import columns_of, is_missing
 from votron._util.pipelines import steps_before, summary_of, weighs_classes
 from votron._util.plotting import AGAINST, FOR, STYLE, can_draw, picture, pyplot, svg_for_page
-from votron._util.text import (
-    counted,
-    duration,
-    in_words,
-    joined,
-    left_out,
-    name_of,
-    on_one_line,
-    percent,
-    shortened,
-    utc_now,
-)
+from votron._util.text import counted, duration, in_words, joined, left_out, name_of, percent, shortened, utc_now
 from votron._util.types import Array, Axes, Floats, Params, RowsLike
 from votron.errors import VotronError
 from votron.estimators.base import VotronClassifier
@@ -164,7 +153,7 @@ def _wrong_cells(row: PredictedRow) -> list[str]:
 def _values(X: RowsLike) -> str:
     """Return what is in the one row of a frame; nothing of numbers without names."""
     if not hasattr(X, "columns"):
-        return shortened(on_one_line(X[0]), 4 * _LONGEST_CELL) if isinstance(X[0], str) else ""
+        return name_of(X[0], 4 * _LONGEST_CELL) if isinstance(X[0], str) else ""
     cells = []
     for name, column in zip(X.columns, columns_of(X), strict=True):
         value = column.to_list()[0]
