@@ -112,6 +112,6 @@ def test_help_is_light():
     """It imports nothing that takes long."""
     code = "import sys; from votron.cli import main; main(['reproduce', '--help']); print(sorted(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "votron reproduce --data mnist" in done.stdout
+    assert "votron reproduce table1" in done.stdout
     loaded = done.stdout.splitlines()[-1]
     assert not any(f"'{name}'" in loaded for name in ("numpy", "sklearn", "numba", "scipy", "matplotlib"))
