@@ -29,7 +29,8 @@ votron predict days.votron tomorrow.csv -o out.csv    # label new rows
 - `-` is standard input or standard output. `--json` prints a single JSON document on standard output and nothing else
   (`votron predict --json`: one object per line). Remarks, and progress on a terminal, go to standard error; `--quiet`
   suppresses both.
-- The exit status is 0 on success, 1 if a command failed, 2 if it was used wrongly, and 130 after Ctrl-C. Errors are a
+- The exit status is 0 on success, 1 if a command failed, 2 if it was used wrongly, and 130 after Ctrl-C; a search
+  that Ctrl-C ends (`votron tune`, `votron train --tune`) keeps the best so far, says so, and succeeds. Errors are a
   single sentence; with `VOTRON_DEBUG=1`, errors in Votron itself show a traceback.
 - Files are written completely or not at all: an error, Ctrl-C or a crash leaves the old file, or none.
 - Options that are parameters of an estimator have the same names and defaults as in Python. Without `--random-state` a

@@ -134,6 +134,16 @@ def test_as_many_bytes_as_fit_32_bits(way):
     np.testing.assert_array_equal(products_of(WAYS[way](d), X, X), X.astype(np.int64) @ X.T.astype(np.int64))
 
 
+@pytest.mark.parametrize("d", [1, 2])
+@pytest.mark.parametrize("form", ["dense", "csr"])
+def test_the_largest_sixteen_bit_values(d, form):
+    signs = np.array([[s, t][:d] for s in (-1, 1) for t in (-1, 1)])
+    X = FORMS[form](32767 * signs)
+    products = choose_products(describe(X))
+    assert products.dtype is np.int32
+    np.testing.assert_array_equal(products_of(products, X, X), 32767**2 * (signs @ signs.T))
+
+
 @pytest.mark.parametrize("d", [1, 2, 3, 8, 17])
 def test_bytes_and_truth_values(d):
     rng = np.random.default_rng(d)

@@ -129,4 +129,4 @@ def test_ctrl_c_prints_what_is_finished(tmp_path):
 def test_holes_are_refused_as_in_training(capsys):
     data = str(TABLES / "penguins.csv")
     assert main(["compare", data, "--label", "Species", "--folds", "3"]) == 1
-    assert capsys.readouterr().err.startswith("votron compare: --missing: There must be no missing values in ")
+    assert capsys.readouterr().err.startswith("votron compare: There must be no missing values in ")

@@ -26,7 +26,7 @@ from votron.kernels import PolynomialKernel
 from votron.record import MistakeRecord
 
 EPOCHS = 3
-LOST_AFTER = 6.0
+LOST_AFTER = 12.0
 KERNEL = PolynomialKernel(3, 0.01)
 
 

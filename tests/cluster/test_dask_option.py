@@ -88,7 +88,6 @@ def test_what_does_not_go_with_it(folder, capsys, monkeypatch):
     monkeypatch.setattr("votron.cli.large.ANSWERS_WITHIN", 0.5)
     parts = ["train", str(folder / "parts"), "--label", "-1", "-o", str(folder / "m.votron")]
     for more, told in {
-        ("--dask", "local:0"): "--dask must be an address",
         ("--dask", "local", "--stream"): "--stream",
         ("--dask", "local", "--missing", "mean"): "--missing must be",
         ("--dask", "local", "--test", "0.2"): "--test",

@@ -96,8 +96,8 @@ def test_a_missing_label_is_refused_with_the_option_that_leaves_it_out(tmp_path,
         read_examples(path, label="y", missing="keep")
     with pytest.raises(DataError, match=r"drop_unlabelled=True\."):  # features are another matter
         read_examples(path, label="y", missing="drop")
-    for command in ("train", "tune"):
-        assert main([command, str(path), "--label", "y", "-o", str(tmp_path / "m")]) == 1
+    for command in (["train", "-o", str(tmp_path / "m")], ["tune"]):
+        assert main([*command, str(path), "--label", "y"]) == 1
         assert "--drop-unlabelled: " in capsys.readouterr().err
 
 

@@ -352,6 +352,19 @@ def test_real_data_have_one_record_too(kernel, dtype, density, products, seed, g
     assert_equal(replace(problem, X=sp.csr_matrix(X)).train(other), expected)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_real_data_one_pair_at_a_time(dtype):
+    """The textbook with 1×1 kernel evaluations, as for integers."""
+    X, codes = reals(60, 10, 0.5, dtype, 4)
+    for kernel in REAL_KERNELS.values():
+        problem = Problem(kernel, X, codes, n_steps=130)
+        K = oracle.pairs(kernel, X)
+        expected = oracle.perceptron(K, kernel.diag(X), codes, oracle.present(range(60), 130))
+        for how in WAYS:
+            assert_equal(problem.train(how), expected)
+
+
 # -- what cannot be learnt --------------------------------------------------------------------------------------------
 
 

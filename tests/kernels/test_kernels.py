@@ -82,6 +82,34 @@ def test_conjunctions_are_counted(table):
     np.testing.assert_array_equal(ConjunctionKernel()(X), np.array([[2.0**n for n in row] for row in both.tolist()]))
 
 
+NAIVE = {
+    "linear": (LinearKernel(), lambda dot, xx, zz: dot),
+    "poly": (PolynomialKernel(3, 0.5, 0.25), lambda dot, xx, zz: (0.5 * dot + 0.25) ** 3),
+    "rbf": (GaussianKernel(0.2), lambda dot, xx, zz: math.exp(-0.2 * (xx + zz - 2 * dot))),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAIVE)
+@pytest.mark.parametrize("density", [0.1, 0.9])
+@pytest.mark.parametrize(("dtype", "digits"), [("float32", 1e-5), ("float64", 1e-13)])
+def test_reals_against_plain_formulas(name, density, dtype, digits):
+    rng = np.random.default_rng(0)
+    X = (rng.normal(size=(30, 7)) * (rng.random((30, 7)) < density)).astype(dtype)
+    Y = (rng.normal(size=(530, 7)) * (rng.random((530, 7)) < density)).astype(dtype)  # more than one block
+    kernel, formula = NAIVE[name]
+    A, B = X.astype(np.float64), Y.astype(np.float64)
+    expected = [[formula(math.fsum(x * z), math.fsum(x * x), math.fsum(z * z)) for z in B] for x in A]
+    found = kernel(X, Y)
+    np.testing.assert_allclose(found, expected, rtol=digits, atol=digits)
+    np.testing.assert_array_equal(kernel(sp.csr_matrix(X), sp.csr_matrix(Y)), found)
+    np.testing.assert_array_equal(kernel(sp.csr_matrix(X), Y), found)
+    np.testing.assert_array_equal(kernel(X, sp.csr_matrix(Y)), found)
+    np.testing.assert_array_equal(kernel(Y, X), found.T)
+    if name != "rbf":
+        np.testing.assert_array_equal(kernel.diag(X), np.diagonal(kernel(X)))
+
+
 KERNELS_HERE = [
     LinearKernel(),
     PolynomialKernel(1, 0.5, 2.0),

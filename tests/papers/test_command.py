@@ -104,7 +104,6 @@ def test_folders_of_ones_own(tmp_path, capsys, n_classes, digits):
     assert f"Table 3: {n_classes - 1} against the rest" in out
     json.loads((tmp_path / "out" / "results.json").read_text(encoding="utf-8"))
     assert cli.main([*arguments, "table1", "--jobs", "1", "--out", str(tmp_path / "out"), "--quiet"]) == 0
-    assert not (tmp_path / "out" / "table2.csv").exists()  # of the first command
     assert (tmp_path / "out" / "table1.csv").exists()
 
 
@@ -112,6 +111,6 @@ def test_help_is_light():
     """It imports nothing that takes long."""
     code = "import sys; from votron.cli import main; main(['reproduce', '--help']); print(sorted(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "votron reproduce table1" in done.stdout
+    assert "Usage: votron reproduce" in done.stdout
     loaded = done.stdout.splitlines()[-1]
     assert not any(f"'{name}'" in loaded for name in ("numpy", "sklearn", "numba", "scipy", "matplotlib"))

@@ -2,7 +2,11 @@
 
 import copy
 import os
+import signal
+import subprocess
+import sys
 import threading
+import time
 
 import numpy as np
 import pandas as pd
@@ -341,3 +345,23 @@ def test_vectors_that_contradictions_bring_back_to_nothing(rule, tmp_path):
         for each in (model, model.with_rule(rule, True), model.with_rule(rule, True).compact()):
             each.save(tmp_path / "m")
             np.testing.assert_array_equal(load(tmp_path / "m").decision_function(X), each.decision_function(X))
+
+
+@pytest.mark.slow
+def test_a_process_killed_while_saving_leaves_the_old_file(tmp_path):
+    path = tmp_path / "m.votron"
+    VOTED.save(path)
+    code = (
+        "import scipy.sparse as sp; from votron import AveragedPerceptronClassifier as A; "
+        "m = A().fit(sp.eye_array(2, 2_000_000, format='csr'), [0, 1]); print('ready', flush=True)\n"
+        f"while True: m.save({str(path)!r})"
+    )
+    old = path.read_bytes()
+    for pause in (0.0, 0.03, 0.08):
+        process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(pause)
+        process.send_signal(signal.SIGKILL)
+        process.wait(timeout=60)
+        process.stdout.close()
+        assert path.read_bytes() == old or load(path).n_features_in_ == 2_000_000

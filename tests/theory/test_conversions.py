@@ -43,6 +43,14 @@ def test_the_randomised_conversion_draws_all_prefixes():
     assert np.mean(np.array(drawn) == 1) == pytest.approx(2 / 5, abs=0.1)  # prefixes of no and of one example
 
 
+def test_cohens_table():
+    """Ten rounds with mistakes at 1, 4, 8 and 10: v0 with 1/10, v1 with 3/10, v2 with 4/10, v3 with 2/10; error k/m."""
+    counts = survival_counts([1, 4, 8, 10], 10, "mixture")
+    assert counts.tolist() == [1, 3, 4, 2, 0]
+    errors = np.array([1 / c if c else 0 for c in counts])  # each fails on the last example that it predicts
+    assert (errors * counts / 10).sum() == pytest.approx(4 / 10)
+
+
 @thorough(60)
 @given(m=st.integers(1, 30), data=st.data())
 def test_the_three_sets_of_slices(m, data):

@@ -14,7 +14,7 @@ from strategies import thorough
 
 from votron import KernelAdatronClassifier
 from votron.errors import IndefiniteKernelError, VotronError
-from votron.kernels import GaussianKernel
+from votron.kernels import GaussianKernel, PolynomialKernel
 from votron.theory.essential import (
     essential_support_vectors,
     separating_vector,
@@ -87,6 +87,20 @@ def test_the_essential_are_those_that_no_expansion_does_without(problem):
     w, _ = written_out(found, X, y, threshold)
     needed = [i for i in found.on_margin if least_weight(i, found, w, X, y, threshold) > 1e-6 * found.alpha.sum()]
     assert found.essential.tolist() == needed
+
+
+@thorough(60)
+@given(separable(), st.sampled_from([GaussianKernel(0.3), PolynomialKernel(2, 1.0, 1.0)]))
+def test_with_kernels_as_with_features_written_out(problem, kernel):
+    """The rows of a root of the Gram matrix are the examples in a feature space."""
+    X, y, threshold = problem
+    K = kernel(X)
+    values, vectors = np.linalg.eigh(K)
+    root = vectors * np.sqrt(np.maximum(values, 0))
+    one, other = (essential_support_vectors(G, y, threshold=threshold) for G in (K, root @ root.T))
+    assert one.margin == pytest.approx(other.margin, rel=1e-6)
+    assert one.essential.tolist() == other.essential.tolist()
+    assert one.extent == pytest.approx(other.extent, rel=1e-6)
 
 
 def test_beside_the_adatron_and_the_svm_of_scikit_learn():

@@ -36,6 +36,8 @@ COMMANDS = {
     "play": "Play the perceptron game and look into a training run, in the browser.",
 }
 
+IN_DATA = ("data fetch", "data convert", "data describe", "data suspects")
+
 EXAMPLES = (
     "votron train days.csv --label Play -o days.votron    # train a model",
     "votron evaluate days.votron more-days.csv            # measure its error",
@@ -103,8 +105,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     0
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
-    name = next((each for each in arguments if each in COMMANDS), None)
-    prog = f"votron {name}" if name else "votron"
+    at = next((i for i, each in enumerate(arguments) if each in COMMANDS), len(arguments))
+    in_group = " ".join(arguments[at : at + 2]) in IN_DATA
+    prog = " ".join(["votron", *arguments[at : at + 1 + in_group]])
     with contextlib.suppress(ValueError):  # only the main thread can; SIGTERM ends workers as well, as Ctrl-C does
         signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     try:

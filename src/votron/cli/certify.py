@@ -23,7 +23,7 @@ from votron.errors import VotronError
 @option("--delta", "P", "Chance that a guarantee fails (default: 0.05).", options.FRACTION, default=0.05)
 @option("--test", "FILE", "Data not used in training, to measure errors on (default: held-out rows).", options.FILE)
 @option("--bound", "NAME", "Also apply a bound of another package; repeatable.", multiple=True)
-@options.figure("Plot the bounds")
+@options.figure("Plot the bounds.")
 @flag("--save", "Store the certificate in the model file.")
 @options.label("Column with the labels (default: as in training).")
 @options.common

@@ -99,6 +99,9 @@ class Command(click.Command):
 
     def _failure(self, error: VotronError, table: Params) -> click.ClickException:
         """Return the error with the option that it is about in front."""
+        if error.parameter == "missing":
+            advice = "Say what to do about them with missing."
+            return click.ClickException(str(error).replace(advice, "Training with --missing mean fills them in."))
         as_text = "discrete" if table.get("discrete") or not table.get("text") else "text"
         name = {"as_text": as_text, "cv": "folds"}.get(error.parameter or "", error.parameter)
         for param in self.params:

@@ -17,11 +17,10 @@ _ESTIMATORS = (
     "Compare this one; repeatable: majority, averaged, naive-bayes, winnow, voted, voted-poly, adatron, voted-cv, and "
     "scikit-learn's logistic, linear-svc, sgd, neighbours, svc, forest, boosting (default: Votron's that suit)."
 )
-_INTERRUPTED = 130
 _NOT_IN_CSV = ("scores", "remarks")
 
 
-@command("compare", examples=["votron compare days.csv --label Play --folds 3 --with-sklearn --figure compared.png"])
+@command("compare", examples=["votron compare days.csv --label Play --with-sklearn --figure compared.png"])
 @options.data
 @options.label("Column with the labels, as in `votron train`.")
 @option("--estimator estimators", "NAME", _ESTIMATORS, multiple=True)
@@ -34,7 +33,7 @@ _NOT_IN_CSV = ("scores", "remarks")
 @option("--max-seconds", "S", "End in this time, with the estimators that are finished.", options.SECONDS)
 @options.confidence
 @options.sample_weight("Column with weights of rows, for training and the score.")
-@options.figure("Draw scores, intervals and times")
+@options.figure("Draw scores, intervals and times.")
 @options.output("Write the table to this .csv file.", NewFile(".csv"))
 @options.common
 @options.class_weight
@@ -73,7 +72,7 @@ def compare(
     out.show(found, printable(result.to_text(width())))
     if result.stopped == "interrupted":
         out.note("Stopped: this is what was finished until then, and no file was written.")
-        return _INTERRUPTED
+        return 130
     if output is not None:
         lines = [{name: value for name, value in row.items() if name not in _NOT_IN_CSV} for row in result.records()]
         with writing(output) as file:

@@ -30,7 +30,7 @@ def data(ctx: click.Context) -> None:
 
 
 @command("fetch", examples=["votron data fetch digits"])
-@click.argument("name", metavar="NAME", type=click.Choice(list(KNOWN_SETS)))
+@argument("name", "NAME", "Data set: digits, mnist or fashion.", click.Choice(list(KNOWN_SETS)))
 @options.quiet
 def fetch(name: str, out: Output) -> None:
     """Download digits, mnist or fashion from OpenML, check it, and keep it in scikit-learn's data home.
@@ -146,7 +146,7 @@ def _short(value: object) -> str:
 def suspects(saved: SavedModel, data: DataArgument, top: int, out: Output) -> None:
     """Rank the training rows of a voted model by how much their labels are in doubt.
 
-    These rows were mistaken again and again, by much, and late. DATA is what the model was trained on; rows are
+    These rows were misclassified repeatedly, by much, and late. DATA is what the model was trained on; rows are
     numbered as in the file, from 1. Models trained with --margin 2 and three epochs or more find most.
     """
     if not hasattr(saved.estimator, "suspects"):

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 @options.rule
 @options.threshold
 @options.confidence
-@options.figure("Draw confusions, reliability, rules over time and wrong images")
+@options.figure("Draw confusions, reliability, rules over time and wrong images.")
 @option("--wrong", "FILE", "Write the wrong rows to this CSV file.", NewFile())
 @options.common
 @options.drop_unlabelled

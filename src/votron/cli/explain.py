@@ -23,14 +23,20 @@ if TYPE_CHECKING:
     from votron.explanations import Explanation
 
 
+def _row(text: str) -> int:
+    if not text.isdecimal() or not int(text):
+        raise click.BadParameter(f"must be rows counted from 1, such as 7 or 1,3-5. Got {text!r} instead.")
+    return int(text)
+
+
 @command("explain", examples=["votron explain digits.votron digits --part test --row 7 --figure why.png"])
 @options.model
 @options.data
-@option("--row", "N", "Row to explain: 1 is the first after the header; several as 1,3-5.", values(int), required=True)
+@option("--row", "N", "Row to explain: 1 is the first after the header; several as 1,3-5.", values(_row), required=True)
 @option("--top", "K", "Terms to show for and against (default: 5).", options.COUNT, default=5)
 @option("--of", "CLASS", "Explain the score of this class (default: the predicted one).")
 @option("--against", "CLASS", "With --of: the class to compare with (default: none).")
-@options.figure("Draw the explanation of one row")
+@options.figure("Draw the explanation of one row.")
 @options.rule
 @options.label("Column with labels, which is ignored (default: as in training).")
 @options.common

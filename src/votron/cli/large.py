@@ -95,7 +95,8 @@ def _check_stream(job: Job, estimator: Estimator) -> None:
         estimator.partial_fit  # noqa: B018  # asking tells the reason
     except AttributeError as error:
         reason = error if isinstance(error, VotronError) else "It needs all data at once."
-        raise click.UsageError(f"--stream is not for this {type(estimator).__name__}: {reason}") from None
+        other = "" if job.estimator == "averaged" else " --estimator averaged learns batch by batch."
+        raise click.UsageError(f"--stream is not for this {type(estimator).__name__}: {reason}{other}") from None
     for name in _NOT_IN_STREAMS:
         if name in job.params:
             raise click.UsageError(f"--{name.replace('_', '-')} is not for --stream; --passes says how often.")

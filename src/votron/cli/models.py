@@ -20,7 +20,7 @@ import click
 import numpy as np
 
 from votron import __version__
-from votron._util.frames import missing_in, plain_labels
+from votron._util.frames import columns_of_words, missing_in, plain_labels
 from votron._util.pipelines import classifier_of, rows_for_classifier
 from votron._util.text import counted, first_of, left_out, utc_now
 from votron._util.types import Array, Estimator, Params, Rows, RowsLike
@@ -93,6 +93,8 @@ class SavedModel:
     def prepared(self, X: RowsLike) -> RowsLike:
         """Return rows as the model takes them: tables, or numbers where it knows no names."""
         if self.columns is None and hasattr(X, "columns"):
+            for name in columns_of_words(X):
+                raise DataError(f"{self.path!r} takes numbers only: leave out the column {name!r}, with --drop.")
             return X.to_numpy()
         if self.columns is not None and not hasattr(X, "columns"):
             named = first_of(list(map(repr, self.columns)), 5)
@@ -138,7 +140,8 @@ class SavedModel:
         trained = self.provenance.get("label")
         if "label" not in typed and isinstance(trained, str):
             numbered = labels == "required" and trained.removeprefix("-").isdecimal()
-            found |= {"label": trained} if self.columns is not None or data.path.endswith(".npz") or numbered else {}
+            named = labels != "none" and self.columns is not None
+            found |= {"label": trained} if named or data.path.endswith(".npz") or numbered else {}
         return found
 
     def training_data(self, data: DataArgument) -> tuple[FileRows, FileRows | None]:

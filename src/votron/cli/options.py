@@ -70,7 +70,7 @@ n_features = _read("--features n_features", "N", "svmlight: number of features (
 _format = _read("--format", "NAME", "Format of the data, such as csv or parquet (default: by name and content).")
 _drop = _read("--drop", "COL", "Leave out a column; repeatable.", multiple=True)
 _how = (
-    _read("--na-values", "TEXT", "Missing-value marker beside empty, NA, NaN, null and ?; repeatable.", multiple=True),
+    _read("--na-values", "TEXT", "Missing-value marker besides empty, NA, NaN, null and ?; repeatable.", multiple=True),
     _is("--only-na-values", "Only empty fields and --na-values mark missing values."),
     _is("--zero-based", "svmlight: features are numbered from 0."),
     _read("--max-expanded max_bytes", "SIZE", "Most that compressed input expands to (default: 4GiB).", size),
@@ -155,7 +155,7 @@ parameters = grouped(
     _param("--validation-fraction", "X", "Share of held-out rows, for --early-stopping and --rule (0.1).", _NUMBER),
     _param("--random-state", "N", "Seed (default: drawn at random, printed and stored).", SEED),
     n_jobs,
-    _param("--memory-limit", "SIZE", "Memory beside the data (voted; default: auto)."),
+    _param("--memory-limit", "SIZE", "Memory besides the data (voted; default: auto)."),
     _switch("average", "averaged: predict by the mean of all vectors (default: on)."),
     _switch("fit-intercept", "averaged: add a constant feature (default: on)."),
     _param("--multiclass", "joint|ovr", "averaged: classes together, or each against the rest (default: joint)."),

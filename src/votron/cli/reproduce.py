@@ -12,13 +12,19 @@ import click
 
 from votron._util.text import wants_colour
 from votron.cli import options
-from votron.cli.command import command, option
+from votron.cli.command import argument, command, option
 from votron.cli.output import Output
 from votron.papers import WHAT, Settings, parse_degrees
 
 
 @command("reproduce", examples=["votron reproduce table1 --degrees 2 --permutations 1"])
-@click.argument("what", metavar="[WHAT]...", nargs=-1, type=click.Choice(["all", *WHAT]))
+@argument(
+    "what",
+    "[WHAT]...",
+    f"One or more of all, {', '.join(WHAT)} (default: all).",
+    click.Choice(["all", *WHAT]),
+    nargs=-1,
+)
 @option("--data", "DATA", "digits, mnist, fashion or a folder of IDX files (default: digits).", default="digits")
 @option("--permutations", "N", "Runs per degree, averaged (default: 10).", options.COUNT, default=10)
 @option("--epochs", "T", "Passes over the data; degree 1 stops at 10 (default: 30).", options.SECONDS, default=30.0)
@@ -39,10 +45,7 @@ def reproduce(
     out: Output,
     **how: Any,
 ) -> None:
-    """Run the papers' experiments, print our results beside the published ones, and write a report.
-
-    WHAT is one or more of all, table1, table2, table3, figure2, claims, sparsity and frontier (default: all).
-    """
+    """Run the papers' experiments, print our results beside the published ones, and write a report."""
     wanted = WHAT if not what or "all" in what else tuple(each for each in WHAT if each in what)
     settings = Settings(wanted, parse_degrees(degrees), **how)  # before anything heavy
     if dask is not None and how["jobs"] is not None:

@@ -12,19 +12,11 @@ import numpy as np
 
 from votron._util.frames import plain_labels
 from votron._util.pipelines import classifier_of, rows_for_classifier
-from votron._util.text import did_you_mean, percent
+from votron._util.text import did_you_mean, left_out, percent
 from votron._util.types import Array, Estimator, Params, RowsLike
 from votron.cli.models import SavedModel, labelled_batches
 from votron.cli.output import Output
-from votron.cli.reading import (
-    DataArgument,
-    FileRows,
-    base_name,
-    behind_encoder,
-    by_label,
-    remarks_on,
-    rows_to_train_on,
-)
+from votron.cli.reading import DataArgument, FileRows, base_name, behind_encoder, by_label, remarks_on, rows_to_train_on
 from votron.errors import VotronError
 
 if TYPE_CHECKING:
@@ -156,6 +148,8 @@ def train_in_memory(job: Job, estimator: Estimator, seed: int) -> Trained:
         if not out.quiet and job.sample_weight is None:
             encoding = job.data.encoding(rows.examples.label)
             out.note(*faster_linear(estimator, rows, encoding, seconds, seed))
+    if rows.examples.dropped:
+        trained.remarks["left out"] = left_out(rows.examples.dropped, rows.examples.unlabelled)
     trained.held = held
     if encoder is not None:
         out.note(*getattr(trained.model.steps[0][1], "remarks_", ()))

@@ -17,14 +17,7 @@ from votron._util.types import Estimator, Params
 from votron.cli import options
 from votron.cli.command import NONE, command, number, option, switch, values
 from votron.cli.output import Output, table, wrapped
-from votron.cli.reading import (
-    DataArgument,
-    FileRows,
-    behind_encoder,
-    by_label,
-    remarks_on,
-    rows_to_train_on,
-)
+from votron.cli.reading import DataArgument, FileRows, behind_encoder, by_label, remarks_on, rows_to_train_on
 from votron.cli.training import Job, Trained, check_read, fit
 
 LISTS = {"kernel": "kernels", "degree": "degrees", "gamma": "gammas", "margin": "margins", "rule": "rules"}

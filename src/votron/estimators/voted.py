@@ -72,8 +72,7 @@ def _check_learns_in_batches(model: Estimator) -> None:
         )
     if isinstance(model.gamma, str) and training.reads_gamma(model.kernel):
         raise NotAvailableError(
-            f"The 'gamma' parameter of {name} must be a number for partial_fit, since the data that decide what "
-            f"{model.gamma!r} stands for are not all there. Got {model.gamma!r} instead.",
+            f"The 'gamma' parameter of {name} must be a number for partial_fit. Got {model.gamma!r} instead.",
             parameter="gamma",
         )
     check_learns_in_batches(model)

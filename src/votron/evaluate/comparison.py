@@ -178,6 +178,7 @@ class Comparison:
         found = [f"{self.best.name} is better than all others {rows}, by more than noise."]
         if len(good) > 1:
             found = [f"The {len(good)} best cannot be told apart {rows}: the differences may be noise."]
+            found += ["More folds or repeats show smaller differences."] * (self.folds * self.repeats < 10)
         gaps = {a: gap for (a, b), gap in self.differences.items() if b == self.baseline}
         if no_better := [row.name for row in self.rows if row.name in gaps and not gaps[row.name].is_better]:
             found.append(f"Not clearly better than always saying the most frequent class: {joined(no_better)}.")

@@ -93,8 +93,9 @@ def advice(found: Certificate, limit: float = 1.0) -> list[str]:
 def in_short(found: Certificate) -> str:
     """Return the best guarantee, the measured error and the changes that would help, on one screen."""
     several = [f"{len(found.labels)} classes"] if len(found.labels) > 1 else []
-    said = found.mistakes is None or found.predictor.endswith((_epochs(found), "one epoch"))
-    training = ", ".join([f"{found.m:,} training rows", *several, *([] if said else [_epochs(found)])])
+    said = found.mistakes is None or any(each in found.predictor for each in (f" {_epochs(found)}", "one epoch"))
+    ran = [] if said else ["converged after " * ("epochs" in found.predictor) + _epochs(found)]
+    training = ", ".join([f"{found.m:,} training rows", *several, *ran])
     lines = [f"Certificate of {found.model}", f"{found.predictor}, {training}", "", f"Guaranteed: {_guaranteed(found)}"]
     estimate = found.best(ESTIMATE)
     if estimate is not None and not estimate.vacuous:
