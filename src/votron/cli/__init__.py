@@ -36,8 +36,6 @@ COMMANDS = {
     "play": "Play the perceptron game and look into a training run, in the browser.",
 }
 
-IN_DATA = ("data fetch", "data convert", "data describe", "data suspects")
-
 EXAMPLES = (
     "votron train days.csv --label Play -o days.votron    # train a model",
     "votron evaluate days.votron more-days.csv            # measure its error",
@@ -106,8 +104,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
     at = next((i for i, each in enumerate(arguments) if each in COMMANDS), len(arguments))
-    in_group = " ".join(arguments[at : at + 2]) in IN_DATA
-    prog = " ".join(["votron", *arguments[at : at + 1 + in_group]])
+    n_words = 2 if arguments[at : at + 1] == ["data"] else 1
+    prog = " ".join(["votron", *arguments[at : at + n_words]])
     with contextlib.suppress(ValueError):  # only the main thread can; SIGTERM ends workers as well, as Ctrl-C does
         signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     try:

@@ -43,9 +43,7 @@ verbose = flag("--verbose", "Print everything there is to say.", into="out")
 confidence = option("--confidence", "P", "Level of the intervals (default: 0.95).", FRACTION, default=0.95)
 folds = option("--folds", "N", "Number of folds (default: 5).", click.IntRange(min=2), default=5)
 seed = option("--random-state", "N", "Seed (default: 0).", SEED, default=0)
-max_rows = option(
-    "--max-rows", "N", "Draw this many rows at most (default: 20000).", click.IntRange(min=4), default=20_000
-)
+max_rows = option("--max-rows", "N", "Draw at most N rows (default: 20000).", click.IntRange(min=4), default=20_000)
 sample_weight = partial(option, "--sample-weight", "COL")
 held_out = flag("--held-out", "Take only the rows that `votron train --test FRACTION` held out of DATA.")
 threshold = option("--threshold", "P", "Predict the second of two classes from this probability on.", FRACTION)

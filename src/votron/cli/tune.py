@@ -110,11 +110,8 @@ def tuned(job: Job, params: Params, seed: int, rows: FileRows, encoder: Estimato
     model = behind_encoder(encoder, search)
     found = _searched(model, rows)
     best = search.best_estimator_.set_params(verbose=0)  # whoever opens the file has another terminal
-    if encoder is not None:
-        model.steps[-1] = ("model", best)
-    trained = Trained(
-        best if encoder is None else model, rows.examples, len(rows.y), found["seconds"], rows, tuning=found
-    )
+    model = behind_encoder(encoder, best)
+    trained = Trained(model, rows.examples, len(rows.y), found["seconds"], rows, tuning=found)
     trained.provenance["tuned"] = _facts(search)
     score = f"{found['scoring']} {percent(search.best_score_)}"
     took, chosen = duration(found["seconds"]), _as_options(search.best_params_)
