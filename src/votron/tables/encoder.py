@@ -25,10 +25,11 @@ from votron._util.text import counted, did_you_mean, first_of, shortened
 from votron._util.types import Frame, Labels, Rows, Series
 from votron.errors import DataError, VotronError
 from votron.tables import date, number, text
+from votron.tables.category import CategoryColumn, SpeltColumn
 from votron.tables.column import Column, Survey
 from votron.tables.date import DateColumn
 from votron.tables.number import BooleanColumn, NumberColumn
-from votron.tables.text import CategoryColumn, SpeltColumn, TextColumn
+from votron.tables.text import TextColumn
 
 KINDS: list[type[Column]] = [TextColumn, BooleanColumn, NumberColumn, DateColumn, CategoryColumn, SpeltColumn]
 """The kinds of columns. The first that accepts a column gets it."""
