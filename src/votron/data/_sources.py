@@ -131,9 +131,6 @@ def check_expanded(n: int, source: Source, max_bytes: int) -> None:
         )
 
 
-# -- text -------------------------------------------------------------------------------------------------------------
-
-
 def _check_text(data: bytes, name: str, first_line: int = 1) -> None:
     at = data.find(b"\0")
     if at < 0:

@@ -121,9 +121,6 @@ class Examples:
         return f"<Examples of {self.source!r}: {self.n_rows:,} rows, {self.X.shape[1]:,} {what}, {classes}>"
 
 
-# -- arrays -----------------------------------------------------------------------------------------------------------
-
-
 def array_examples(part: Part, options: ReadOptions, about: Examples, name: str) -> Examples:
     """Return checked examples of an array, or CSR matrix, and labels; of images, with a row for each."""
     for option in (option for option in ("as_text", "drop") if getattr(options, option)):
@@ -172,9 +169,6 @@ def _check_finite(X: RowsLike, name: str, first_row: int) -> None:
         f"The features in {name} must be finite numbers. Got {values.flat[at]} in row {first_row + row + 1}, "
         f"column {column + 1}, instead, counted from 1."
     )
-
-
-# -- labels -----------------------------------------------------------------------------------------------------------
 
 
 def tidy_labels(y: Array, what: str) -> Array:

@@ -156,9 +156,6 @@ def _examples(format: Format, source: Source, options: ReadOptions, batch_bytes:
         raise DataError(f"There are no examples in {source.name}.")
 
 
-# -- what it is -------------------------------------------------------------------------------------------------------
-
-
 def recognise(path: str | os.PathLike[str], options: ReadOptions) -> tuple[Format, Source]:
     """Return the format of data and where they are; refuse a part of what has none."""
     location = os.fspath(path) if isinstance(path, os.PathLike) else path
@@ -199,9 +196,6 @@ def _format_of_file(source: Source, options: ReadOptions) -> Format:
     if named is not None:
         return named
     return next((format for format in FORMATS.values() if format.looks_like(source.head)), FORMATS["csv"])
-
-
-# -- writing ----------------------------------------------------------------------------------------------------------
 
 
 def write_examples(examples: Examples, path: str | os.PathLike[str], format: str | None = None) -> None:
