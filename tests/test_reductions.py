@@ -218,3 +218,8 @@ def test_what_has_no_length(X, words):
     with pytest.raises(VotronError) as caught:
         normalize_examples(X)
     assert_clear(caught.value, "of normalize_examples must be ", words)
+
+
+@pytest.mark.parametrize("value", [-1, 300])
+def test_a_constant_beyond_the_type_of_the_rows(value):
+    assert add_bias(np.array([[1, 2]], dtype=np.uint8), value).tolist() == [[value, 1, 2]]

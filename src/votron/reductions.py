@@ -71,7 +71,9 @@ def add_bias(X: RowsLike, value: float = 1.0) -> RowsLike:
         return X.select(pl.lit(value).alias(_BIAS), pl.all())
     X = _checked(X, "add_bias")
     value = int(value) if float(value).is_integer() else float(value)
-    dtype = np.result_type(X.dtype, value)
+    limits = np.iinfo(X.dtype) if X.dtype.kind in "iu" and isinstance(value, int) else None
+    fits = limits is None or limits.min <= value <= limits.max
+    dtype = np.result_type(X.dtype, value if fits else np.min_scalar_type(value))
     column = np.full((*X.shape[:-1], 1), value, dtype=dtype)
     if sp.issparse(X):
         return sp.hstack([type(X)(column), X.astype(dtype)], format="csr", dtype=dtype)

@@ -99,9 +99,6 @@ class Display:
         raise NotImplementedError
 
 
-# -- files -------------------------------------------------------------------------------------------------------------
-
-
 def pyplot(*, screen: bool = False) -> Any:
     """Return matplotlib's pyplot, with the backend for files unless it is for the screen."""
     try:

@@ -171,18 +171,28 @@ class Team:
 
     def over(self, width: int, work: Callable[[int, int], None], *, worth_it: bool = True) -> None:
         """Call ``work(low, high)`` for pieces that cover ``range(width)``; bounds are multiples of 64."""
-        mine, *others = pieces(width, self.n_threads if worth_it else 1, _MULTIPLE)
-        futures = [self._pool.submit(work, *piece) for piece in others] if self._pool else []
+        self.each(pieces(width, self.n_threads if worth_it else 1, _MULTIPLE), lambda piece: work(*piece))
+
+    def each(self, items: Iterable[T], work: Callable[[T], None]) -> None:
+        """Call ``work(item)`` for every item, the caller's own thread included, and raise an error of it."""
+        known = list(items)
+        left = iter(known)  # whose next item goes to one thread only
+
+        def drain() -> None:
+            try:
+                for item in left:
+                    work(item)
+            finally:
+                deque(left, maxlen=0)  # nobody begins another item after a failure
+
+        n_others = min(self.n_threads, len(known)) - 1
+        futures = [self._pool.submit(drain) for _ in range(n_others)] if self._pool else []
         try:
-            work(*mine)  # in the caller's own thread, which need not be woken
+            drain()
         finally:
             wait(futures)
         for future in futures:
             future.result()
-
-    def each(self, items: Iterable[T], work: Callable[[T], None]) -> None:
-        """Call ``work(item)`` for every item, and raise the first error."""
-        deque(map(work, items) if self._pool is None else self._pool.map(work, items), maxlen=0)
 
 
 @contextmanager

@@ -127,9 +127,6 @@ def utc_now() -> str:
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-# -- tables: rows of cells, with the head first ------------------------------------------------------------------------
-
-
 def as_text(rows: Sequence[Sequence[str]], *, colour: bool = False, left: Collection[int] = (0,)) -> str:
     """Return rows of cells as aligned lines: the columns ``left`` to the left, the others to the right.
 
@@ -163,8 +160,6 @@ def wants_colour(stream: TextIO) -> bool:
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" or sys.platform == "win32"
     return stream.isatty() and not plain
 
-
-# -- pages: HTML in one file, from templates that escape whatever comes from data --------------------------------------
 
 _NOT_TEXT = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
 """Characters that a page must not contain: control characters, surrogates, changes of direction."""

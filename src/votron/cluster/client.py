@@ -93,9 +93,6 @@ def local_cluster(**options: object) -> Iterator[tuple[Any, Any]]:
         yield cluster, client
 
 
-# -- lazy predictions, chunk by chunk ----------------------------------------------------------------------------------
-
-
 def predicted(model: Estimator, method: str, X: RowsLike) -> Any:
     """Return a lazy Dask array of what a method of a model returns for the rows of a collection."""
     from dask.delayed import delayed

@@ -235,9 +235,6 @@ def is_code(column: Series) -> Series:
     return column.str.contains(r"^[+-]?0\d").fill_null(False)
 
 
-# -- examples as a table and as a matrix ------------------------------------------------------------------------------
-
-
 def table_bytes(examples: Examples, format: str, **options: Any) -> bytes:
     """Return examples as polars writes them in a format, the labels, if there are any, in the last column."""
     pl, X, y = polars(), examples.X, examples.y

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
+from numbers import Integral, Real
 from pathlib import Path
 from typing import TypeAlias
 
@@ -24,7 +25,7 @@ from sklearn.metrics import get_scorer, log_loss
 from sklearn.model_selection import StratifiedKFold, cross_validate
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils import _safe_indexing
-from sklearn.utils._param_validation import StrOptions, validate_parameter_constraints
+from sklearn.utils._param_validation import Interval, StrOptions, validate_parameter_constraints
 from sklearn.utils._response import _get_response_values
 from sklearn.utils.validation import _num_samples, has_fit_parameter
 from threadpoolctl import threadpool_limits
@@ -65,6 +66,15 @@ SCORES = ("accuracy", "balanced_accuracy", "f1_macro", "roc_auc", "neg_log_loss"
 _PREDICTED_AT_ONCE = 1000
 """Rows whose prediction is timed, at least: with the few of a small fold the time would be that of a call."""
 _LONGEST = 200
+_CONSTRAINTS = {
+    "score": [StrOptions(set(SCORES))],
+    "folds": [Interval(Integral, 2, None, closed="left")],
+    "repeats": [Interval(Integral, 1, None, closed="left")],
+    "random_state": [Interval(Integral, 0, None, closed="left")],
+    "max_rows": [Interval(Integral, 4, None, closed="left"), None],
+    "max_seconds": [Interval(Real, 0, None, closed="neither"), None],
+    "confidence": [Interval(Real, 0, 1, closed="neither")],
+}
 
 _Splits: TypeAlias = list[tuple[Index, Index]]
 
@@ -141,7 +151,9 @@ def compare(
     (['averaged'], 10)
     """
     start = time.monotonic()
-    validate_parameter_constraints({"score": [StrOptions(set(SCORES))]}, {"score": score}, "compare")
+    given = {"score": score, "folds": folds, "repeats": repeats, "random_state": random_state}
+    given |= {"max_rows": max_rows, "max_seconds": max_seconds, "confidence": confidence}
+    validate_parameter_constraints(_CONSTRAINTS, given, "compare")
     threads = effective_threads(n_jobs, owner="compare")
     rows = _checked(X, y, sample_weight, class_weight)
     drawn = _drawn(rows, max_rows, random_state, folds)

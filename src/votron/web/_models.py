@@ -235,7 +235,7 @@ class Piece:
         """Train it; keep the message of an error."""
         try:
             self.trained = self.make()
-        except VotronError as error:
+        except Exception as error:  # without its thread the page would wait for ever
             self.problem = str(error)
 
 
