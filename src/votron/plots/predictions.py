@@ -358,7 +358,7 @@ class WrongImagesDisplay(_ImagesDisplay):
         super().__init__(images, self.true, self.given, columns)
         self.n_wrong = len(self.images) if n_wrong is None else n_wrong
         shown = "" if self.n_wrong == len(self.images) else f"{len(self.images)} of {self.n_wrong:,}; "
-        self.note = f"{shown}left the true label, right the one given"
+        self.note = f"{shown}true label on the left, predicted label on the right"
 
     @classmethod
     def from_estimator(
